@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Small rules that a compiler does not know, each with its reason beside it."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORE = {"base", "json", "rpc", "mcp", "server", "client"}
+
+TOKEN = re.compile(
+    r'(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)")'
+    r"|(?P<line>//[^\n]*)"
+    r"|(?P<block>/\*.*?\*/)"
+    r'|(?P<string>"(?:\\.|[^"\\\n])*")'
+    r"|(?P<char>(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+')",
+    re.DOTALL)
+
+REVISION = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b")
+SHELL = re.compile(r"(?<![\w.>])(?:std::|::)?(system|popen|wordexp)\s*\(")
+COROUTINE = re.compile(r"\b(co_await|co_return|co_yield)\b")
+
+
+def split(text):
+    """The text without comments and literals (lines kept), and the string literals by line."""
+    literals = []
+
+    def blank(match):
+        if match.group("raw") or match.group("string"):
+            literals.append((text.count("\n", 0, match.start()) + 1, match.group()))
+        return re.sub(r"[^\n]", " ", match.group())
+
+    return TOKEN.sub(blank, text), literals
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def check(path, errors):
+    where = path.relative_to(ROOT).as_posix()
+    text = path.read_text(errors="replace")
+    code, literals = split(text)
+
+    # One file compares protocol revisions; a literal elsewhere is a second opinion.
+    if not where.startswith("src/mcp/era/"):
+        for number, literal in literals:
+            found = REVISION.search(literal)
+            if found:
+                errors.append(f"{where}:{number}: protocol revision {found.group()} "
+                              "outside src/mcp/era")
+
+    # A command line is an argv vector, never a text that a shell takes apart.
+    for found in SHELL.finditer(code):
+        errors.append(f"{where}:{line_of(code, found.start())}: {found.group(1)}() starts a shell")
+    for number, literal in literals:
+        if literal in ('"/bin/sh"', '"sh"', '"bash"', '"/bin/bash"'):
+            errors.append(f"{where}:{number}: {literal} starts a shell")
+
+    # g++ 12 miscompiles coroutines, and the core must run inside any event loop.
+    parts = path.relative_to(ROOT).parts
+    module = parts[1] if parts[0] == "src" else pathlib.Path(parts[2]).stem
+    if module in CORE:
+        for found in COROUTINE.finditer(code):
+            errors.append(f"{where}:{line_of(code, found.start())}: {found.group()} in the core")
+
+    if path.suffix == ".hpp" and "#pragma once" not in text and "#ifndef GODWIT_" not in text:
+        errors.append(f"{where}:1: no include guard")
+
+
+def main():
+    errors = []
+    for folder in ("include", "src"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cpp", ".hpp"):
+                check(path, errors)
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
