@@ -1,0 +1,28 @@
+#include "godwit/base/clock.hpp"
+
+#include <ctime>
+
+namespace godwit::inline v0 {
+
+Clock::~Clock() = default;
+
+namespace {
+class SteadyClock final : public Clock {
+ public:
+  TimePoint now() const noexcept override { return std::chrono::steady_clock::now(); }
+#if defined(CLOCK_MONOTONIC_COARSE)
+  TimePoint coarse() const noexcept override {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+    return TimePoint(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  }
+#endif
+};
+}  // namespace
+
+const Clock& steady_clock() noexcept {
+  static const SteadyClock clock;
+  return clock;
+}
+
+}  // namespace godwit::inline v0
