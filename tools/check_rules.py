@@ -17,6 +17,7 @@ TOKEN = re.compile(
 
 REVISION = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b")
 SHELL = re.compile(r"(?<![\w.>])(?:std::|::)?(system|popen|wordexp)\s*\(")
+NAMESPACE = re.compile(r"^namespace godwit(?!::inline v0\b)", re.M)
 COROUTINE = re.compile(r"\b(co_await|co_return|co_yield)\b")
 
 
@@ -62,6 +63,10 @@ def check(path, errors):
     if module in CORE:
         for found in COROUTINE.finditer(code):
             errors.append(f"{where}:{line_of(code, found.start())}: {found.group()} in the core")
+
+    # g++ extends an inline namespace that is left out; clang opens another one of the same name.
+    for found in NAMESPACE.finditer(code):
+        errors.append(f"{where}:{line_of(code, found.start())}: write namespace godwit::inline v0…")
 
     if path.suffix == ".hpp" and "#pragma once" not in text and "#ifndef GODWIT_" not in text:
         errors.append(f"{where}:1: no include guard")

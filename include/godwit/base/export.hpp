@@ -1,6 +1,6 @@
-// Export macro and the ABI namespace. Every name of godwit lives in the inline namespace v0, so that
-// two incompatible releases can share a process. Declaring the module namespaces here once lets all
-// other files simply write `namespace godwit::json {`.
+// Export macro, and the ABI namespace: every name of godwit lives in the inline namespace v0, so that two
+// incompatible releases can share a process. Files spell it out (`namespace godwit::inline v0::json {`):
+// without it g++ would extend the inline namespace and clang would open another one.
 #pragma once
 
 #if defined(GODWIT_SHARED) && (defined(__GNUC__) || defined(__clang__))
@@ -8,10 +8,3 @@
 #else
 #define GODWIT_API
 #endif
-
-namespace godwit {
-inline namespace v0 {
-namespace json {}
-namespace rpc {}
-}  // namespace v0
-}  // namespace godwit
