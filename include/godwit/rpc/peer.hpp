@@ -1,0 +1,278 @@
+// Peer: one side of a JSON-RPC connection. Both sides may call. It moves no bytes and owns no
+// thread: whole messages come in through receive(), messages go out through an Output, time passes
+// through expire(). That is what lets it live in any event loop.
+//
+// One thread at a time. Only the answers of handlers that run elsewhere (Reply, blocking) come from
+// other threads; they are kept and `PeerOptions::wake` is called, upon which the host calls
+// process() on the peer's thread.
+//
+// Each call has exactly one outcome, ever: a result, the peer's error, a timeout, a cancellation,
+// or the end of the connection.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/error.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/base/log.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/json/decode.hpp"
+#include "godwit/json/encode.hpp"
+#include "godwit/json/value.hpp"
+#include "godwit/rpc/id.hpp"
+#include "godwit/rpc/router.hpp"
+#include "godwit/rpc/rules.hpp"
+#include "godwit/rpc/transport.hpp"
+
+namespace godwit::inline v0::rpc {
+
+/// How a peer names its own requests.
+enum class IdStyle : std::uint8_t { sequential, uuid };
+
+struct PeerOptions {
+  Rules rules{};
+  Limits limits{};
+  Log log{};
+  /// Must outlive the peer.
+  const Clock* clock = &steady_clock();
+  IdStyle ids = IdStyle::sequential;
+  /// Called from any thread when process() has something to do. Must not block, and must not call
+  /// the peer: it only tells the peer's thread.
+  std::function<void()> wake{};
+  /// Called on the peer's thread when next_deadline() has become earlier than it was.
+  std::function<void()> deadline_moved{};
+  /// Called when an own request is given up (timeout or cancel()) and the other side should be
+  /// told, in whatever way its protocol has for that.
+  std::function<void(const Id& id, const Error& reason)> abandoned{};
+  /// Anything of the program's; handlers get it from their Context.
+  std::shared_ptr<void> user{};
+};
+
+struct CallOptions {
+  /// Limits::call_timeout if not set.
+  std::optional<Duration> timeout{};
+};
+
+/// Names an own call while it is waiting.
+struct CallHandle {
+  /// 0 means that nothing was sent: the outcome was delivered already.
+  std::uint64_t number = 0;
+  bool operator==(const CallHandle&) const = default;
+};
+
+/// In place of params: there are none.
+struct NoParams {};
+inline constexpr NoParams no_params{};
+
+class Batch;
+
+class GODWIT_API Peer final : public Receiver {
+ public:
+  /// The output must outlive the peer. Without a router every request of the other side is answered
+  /// with method_not_found.
+  explicit Peer(Output& output, std::shared_ptr<const Router> router = nullptr,
+                PeerOptions options = {});
+  ~Peer() override;
+
+  // Input.
+
+  /// One whole message. Called from inside a handler it is kept until that one is done.
+  void receive(std::string_view message) { on_message(message, 0); }
+  void on_message(std::string_view message, std::size_t spare) override;
+  void on_unreadable(const Error& error) override;
+  /// The other side will send nothing more: waiting calls fail, requests in flight are told to
+  /// stop, but what they answer is still sent.
+  void end_of_input(const Error& reason);
+  /// Fails every waiting call with this reason and cancels every request in flight. Nothing is sent
+  /// any more, not even the answer of a handler that is just running.
+  void on_close(const Error& reason) override;
+  void close() { on_close(Error{.code = code::connection_closed, .message = "closed"}); }
+  bool closed() const noexcept;
+
+  // Own calls.
+
+  /// Calls a method of the other side. `done` gets the outcome, on the peer's thread, exactly once.
+  /// It runs before call() returns only if nothing could be sent, or if the Output brings the
+  /// answer or the end of the connection while it takes the message. It may close and even destroy
+  /// the peer; what it throws goes to the log.
+  template <class Out = json::Value, class Params = NoParams>
+  CallHandle call(std::string_view method, const Params& params, Function<void(Result<Out>)> done,
+                  const CallOptions& options = {}) {
+    Outgoing request(*this, output_.output(), method, Outgoing::Kind::request);
+    write_params(request, params);
+    return finish_request(request, adapt<Out>(std::move(done)), options);
+  }
+  /// Tells the other side something. Nothing comes back.
+  template <class Params = NoParams>
+  void notify(std::string_view method, const Params& params = {}) {
+    Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
+    write_params(notification, params);
+    finish_notification(notification);
+  }
+  /// Several calls and notifications in one message.
+  Batch batch();
+
+  /// Gives up an own call: its outcome is the error, at once. False if it had its outcome already.
+  bool cancel(CallHandle call, std::string_view reason = "cancelled");
+  /// Gives an own call more time: it ends `timeout` from now. False if it is over.
+  bool extend(CallHandle call, Duration timeout);
+  /// The id that an own waiting call travels under.
+  std::optional<Id> id_of(CallHandle call) const;
+
+  /// The other side took back a request of its own: its handler's stop token stops, and no answer
+  /// is sent. False if no such request is in flight.
+  bool cancel_incoming(const Id& id);
+
+  // Time and other threads.
+
+  /// When expire() should be called next; nothing if no call waits.
+  std::optional<TimePoint> next_deadline() const;
+  /// Fails the calls whose time is up.
+  void expire(TimePoint now);
+  /// Sends what handlers on other threads have answered.
+  void process();
+
+  // Numbers.
+
+  /// Own calls without an outcome.
+  std::size_t pending() const noexcept;
+  /// Requests of the other side whose answer is still to come.
+  std::size_t in_flight() const noexcept;
+  const PeerOptions& options() const noexcept;
+
+ private:
+  friend class Batch;
+  friend class Context;
+  struct Impl;
+  using RawDone = Function<void(Result<json::View>)>;
+
+  /// A request or notification being written; taken back if it is not finished.
+  class GODWIT_API Outgoing {
+   public:
+    enum class Kind : std::uint8_t { request, notification };
+    Outgoing(Peer& peer, std::string& out, std::string_view method, Kind kind);
+    ~Outgoing();
+    Outgoing(const Outgoing&) = delete;
+    Outgoing& operator=(const Outgoing&) = delete;
+    json::Writer& writer() noexcept { return writer_; }
+
+   private:
+    friend class Peer;
+    friend class Batch;
+    friend struct Impl;
+    std::string& out_;
+    std::size_t begin_;
+    json::Writer writer_;
+    std::string_view method_;
+    std::uint64_t number_ = 0;
+    Id id_{};
+    bool finished_ = false;
+  };
+
+  template <class Params>
+  static void write_params(Outgoing& message, const Params& params) {
+    if constexpr (!std::same_as<Params, NoParams>) {
+      using namespace json::detail;
+      static_assert(Struct<Params> || Dictionary<Params> || Sequence<Params> ||
+                        FixedArray<Params> || AnyJson<Params> || Tuple<Params> ||
+                        Customised<Params>,
+                    "godwit: params are an object or an array: pass a struct, a map, a vector, a "
+                    "std::tuple (by position), json::Value or RawJson");
+      message.writer().raw_key("\"params\":");
+      json::write(message.writer(), params);
+    }
+  }
+
+  template <class Out>
+  static RawDone adapt(Function<void(Result<Out>)> done) {
+    return [done = std::move(done)](Result<json::View> outcome) mutable {
+      if (!outcome) return done(std::move(outcome).error());
+      if constexpr (std::is_void_v<Out>) {
+        done(Result<void>());
+      } else {
+        static_assert(!std::is_same_v<Out, json::View>);
+        Out value{};
+        json::DecodeFailure failure;
+        bool fits = false;
+        try {
+          fits = json::read(*outcome, value, failure);
+        } catch (const std::exception& e) {  // by a codec of the program; still an outcome
+          failure.fail(std::string("reading it threw: ") + e.what());
+        }
+        if (fits) return done(std::move(value));
+        done(Error{.code = code::internal_error,
+                   .message = "the result is not what was expected: " + failure.text()});
+      }
+    };
+  }
+
+  CallHandle finish_request(Outgoing& request, RawDone done, const CallOptions& options);
+  void finish_notification(Outgoing& notification);
+  /// Why a message of this size with this many calls cannot be sent now. A batch has no method.
+  std::optional<Error> refusal(std::string_view method, std::size_t bytes, std::size_t calls) const;
+  void await(std::uint64_t number, Id id, std::string method, RawDone done,
+             const CallOptions& options);
+  void send_raw(std::string_view message);
+
+  Output& output_;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Calls and notifications that travel together. The outcomes come one by one, each to its own
+/// callback. Sent by send(), before the peer is destroyed; dropped unsent, every call fails.
+class GODWIT_API Batch {
+ public:
+  ~Batch();
+  Batch(Batch&&) noexcept;
+  Batch& operator=(Batch&&) = delete;
+
+  template <class Out = json::Value, class Params = NoParams>
+  Batch& call(std::string_view method, const Params& params, Function<void(Result<Out>)> done,
+              const CallOptions& options = {}) {
+    Peer::Outgoing request(*peer_, text_, method, Peer::Outgoing::Kind::request);
+    Peer::write_params(request, params);
+    add_request(request, Peer::adapt<Out>(std::move(done)), options);
+    return *this;
+  }
+  template <class Params = NoParams>
+  Batch& notify(std::string_view method, const Params& params = {}) {
+    Peer::Outgoing notification(*peer_, text_, method, Peer::Outgoing::Kind::notification);
+    Peer::write_params(notification, params);
+    add_notification(notification);
+    return *this;
+  }
+  /// Sends them. An empty batch sends nothing.
+  void send();
+
+ private:
+  friend class Peer;
+  explicit Batch(Peer& peer) : peer_(&peer) {}
+  void add_request(Peer::Outgoing& request, Peer::RawDone done, const CallOptions& options);
+  void add_notification(Peer::Outgoing& notification);
+
+  struct Waiting {
+    std::uint64_t number;
+    Id id;
+    std::string method;
+    Peer::RawDone done;
+    CallOptions options;
+  };
+  Peer* peer_;
+  std::string text_;
+  std::vector<Waiting> calls_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace godwit::inline v0::rpc

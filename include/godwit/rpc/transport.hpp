@@ -1,0 +1,87 @@
+// Transport: what moves whole messages between two peers. Declared here, so that the protocol core
+// can be written against it; implemented by the transport module, or by you for a carrier of your
+// own.
+//
+// Threads: everything, both ways, happens on the one thread that drives the transport.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "godwit/base/error.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+
+namespace godwit::inline v0::rpc {
+
+/// What a transport tells its owner.
+class GODWIT_API Receiver {
+ public:
+  virtual ~Receiver();
+
+  /// One whole message without its framing. At least `spare` bytes after it may be read (their
+  /// content does not matter), which lets the parser work in place. The bytes are valid only during
+  /// the call.
+  virtual void on_message(std::string_view message, std::size_t spare) = 0;
+
+  /// A message that could not be taken from the wire (too long, bad frame header) and was skipped;
+  /// the connection lives on. The error is what the peer should be told.
+  virtual void on_unreadable(const Error& error) = 0;
+
+  /// The other side is gone or the transport was closed. Called exactly once, and nothing follows
+  /// it.
+  virtual void on_close(const Error& reason) = 0;
+};
+
+/// Where messages go out: a buffer that messages are written into, and a sign that one is complete.
+class GODWIT_API Output {
+ public:
+  virtual ~Output();
+
+  /// The buffer that output is appended to. Write one message at its end, then call
+  /// finish_message() with the size the buffer had before.
+  virtual std::string& output() = 0;
+
+  /// Frames what was appended since `begin`. It is written when the burst of input that is being
+  /// delivered is done, or at once if none is.
+  virtual void finish_message(std::size_t begin) = 0;
+
+  /// Writes now what is waiting, without the end of the burst.
+  virtual void flush() = 0;
+};
+
+class GODWIT_API Transport : public Output {
+ public:
+  ~Transport() override;
+
+  /// Begins reading. The receiver must outlive the transport or its on_close.
+  virtual void start(Receiver& receiver) = 0;
+
+  /// Calls `done`, later and not inside this call, once everything is written or can never be.
+  virtual void when_flushed(Function<void()> done) = 0;
+
+  /// Writes what is waiting, as far as the peer takes it, and closes. on_close() follows unless it
+  /// came before.
+  virtual void close() = 0;
+};
+
+/// An Output that hands each finished message to a function: the simplest way to put a Peer into a
+/// program that moves its own bytes.
+class GODWIT_API MessageSink final : public Output {
+ public:
+  using Send = std::function<void(std::string_view message)>;
+  explicit MessageSink(Send send) : send_(std::move(send)) {}
+
+  std::string& output() override { return buffer_; }
+  void finish_message(std::size_t begin) override;
+  void flush() override {}
+
+ private:
+  Send send_;
+  std::string buffer_;
+};
+
+}  // namespace godwit::inline v0::rpc

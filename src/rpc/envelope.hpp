@@ -1,0 +1,35 @@
+// The envelope of one message, read in place: which kind it is and where its parts are.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "godwit/base/error.hpp"
+#include "godwit/json/view.hpp"
+#include "godwit/rpc/rules.hpp"
+
+namespace godwit::inline v0::rpc::detail {
+
+struct Envelope {
+  enum class Kind { request, notification, response, error_response, invalid };
+
+  Kind kind = Kind::invalid;
+  json::View id{};  // absent if there is none, or none that could be used
+  std::string_view method{};
+  json::View params{};
+  json::View result{};
+  json::View error{};
+  bool has_unknown_members = false;
+  /// An answer, good or bad: never answered itself, or two peers could argue forever.
+  bool is_answer = false;
+  /// Why it is invalid, for the peer.
+  std::string problem{};
+};
+
+Envelope read_envelope(json::View message, const Rules& rules);
+
+/// The error object of a response. `problem` says what is wrong with it if it is not one.
+std::optional<Error> read_error(json::View view, std::string& problem);
+
+}  // namespace godwit::inline v0::rpc::detail

@@ -1,0 +1,198 @@
+#include "godwit/rpc/handler.hpp"
+#include "peer_impl.hpp"
+
+namespace godwit::inline v0::rpc {
+
+using detail::DeferredCall;
+using detail::Envelope;
+
+/// A request or notification while its handler is on the stack.
+class Peer::Impl::Incoming final : public detail::Call {
+ public:
+  Incoming(Impl& impl, const Envelope& envelope, const BatchPtr& batch)
+      : impl_(impl),
+        envelope_(envelope),
+        batch_(batch),
+        context_(impl.self, envelope.method, envelope.id, impl.options.user.get()) {}
+
+  json::View params() const override { return envelope_.params; }
+  Context& context() override { return context_; }
+  bool wants_answer() const override { return envelope_.kind == Envelope::Kind::request; }
+  std::shared_ptr<const Router> router() const override { return impl_.router; }
+
+  json::Writer& begin_result() override {
+    sending_ = wants_answer() && !impl_.closed;  // the handler may have closed the connection
+    if (!sending_) {
+      impl_.scratch.clear();
+      out_ = &impl_.scratch;
+      begin_ = 0;
+    } else {
+      out_ = &impl_.target(batch_);
+      begin_ = open(*out_, batch_ != nullptr);
+      out_->append(R"({"jsonrpc":"2.0","id":)");
+      json::Writer id_writer(*out_);
+      write_id(id_writer, envelope_.id);
+      out_->append(R"(,"result":)");
+    }
+    result_begin_ = out_->size();
+    return writer_.emplace(*out_);
+  }
+
+  void end_result() override {
+    if (writer_->lossy()) {
+      impl_.complain(LogLevel::warning,
+                     "the result of " + json::quote(envelope_.method.substr(0, 200)) +
+                         " held text or numbers that JSON cannot carry; they were replaced");
+    }
+    const bool no_object = impl_.options.rules.object_result && (*out_)[result_begin_] != '{';
+    if (no_object || passed_ > 0) return end_checked();
+    if (!sending_) return done();
+    if (impl_.oversized(*out_, begin_, batch_ != nullptr, 1)) return fail(impl_.too_large());
+    out_->push_back('}');
+    done();
+    impl_.commit(begin_, batch_);
+  }
+
+  void fail(Error error) override {
+    take_back();
+    Outcome outcome(envelope_.method, !wants_answer(), took());
+    outcome.failed_ = true;
+    outcome.error_ = std::move(error);
+    finish(outcome);
+  }
+
+  std::shared_ptr<detail::InFlight> defer() override {
+    if (impl_.load() >= impl_.options.limits.in_flight) {
+      fail(Error{.code = code::busy,
+                 .message = "busy: " + std::to_string(impl_.options.limits.in_flight) +
+                            " requests are in flight already; try again later",
+                 .data = {}});
+      return nullptr;
+    }
+    std::optional<Id> id;
+    if (wants_answer()) id = Id::from(envelope_.id);
+    auto call =
+        std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
+    call->log = impl_.options.log;
+    call->user_ = impl_.options.user;
+    call->batch = batch_;
+    call->started = started_ ? *started_ : impl_.options.clock->now();
+    call->passed = passed_;
+    if (call->id()) {
+      impl_.in_flight.emplace(*call->id(), call);
+      if (batch_) ++batch_->waiting;
+    } else {
+      impl_.notifications.insert(call);
+    }
+    deferred_ = call;
+    done();
+    return call;
+  }
+
+  /// Runs the middleware that comes before the handler; false if one of them stopped the call.
+  bool admit() {
+    const auto& chain = impl_.router->middleware();
+    if (chain.empty()) return true;
+    started_ = impl_.options.clock->now();
+    for (const Middleware& middleware : chain) {
+      if (middleware.before) {
+        if (Result<void> verdict = middleware.before(context_); !verdict) {
+          fail(std::move(verdict).error());
+          return false;
+        }
+      }
+      ++passed_;
+      if (impl_.closed) {
+        fail(Error{.code = code::connection_closed, .message = "the connection is closed"});
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void threw() noexcept {
+    const std::exception_ptr exception = std::current_exception();
+    if (deferred_) return deferred_->threw(exception);
+    try {
+      impl_.complain(LogLevel::error,
+                     detail::describe_throw("the handler of", envelope_.method, exception));
+      if (!done_) fail(internal_error());
+    } catch (...) {  // not even memory for an error: the caller sees a timeout
+    }
+  }
+
+ private:
+  Duration took() const { return started_ ? impl_.options.clock->now() - *started_ : Duration(0); }
+
+  void take_back() {
+    if (out_) out_->resize(begin_);
+    out_ = nullptr;
+  }
+
+  void end_checked() {
+    const std::string result = out_->substr(result_begin_);
+    take_back();
+    Outcome outcome(envelope_.method, !wants_answer(), took());
+    if (wants_answer()) outcome.result_ = result;
+    finish(outcome);
+  }
+
+  void finish(Outcome& outcome) {
+    done();
+    impl_.settle(outcome, passed_);
+    if (impl_.closed) return;
+    if (wants_answer()) {
+      impl_.answer(envelope_.id, outcome.error(), outcome.result(), batch_);
+    } else if (outcome.failed_) {
+      impl_.complain_about_notification(envelope_.method, outcome.error_);
+    }
+  }
+
+  void done() noexcept {
+    done_ = true;
+    out_ = nullptr;
+  }
+
+  Impl& impl_;
+  const Envelope& envelope_;
+  const BatchPtr& batch_;
+  Context context_;
+  std::optional<json::Writer> writer_;
+  std::string* out_ = nullptr;  // where a result has been begun
+  std::size_t begin_ = 0;
+  std::size_t result_begin_ = 0;
+  std::optional<TimePoint> started_;
+  std::size_t passed_ = 0;
+  bool sending_ = false;
+  bool done_ = false;
+  std::shared_ptr<DeferredCall> deferred_;
+};
+
+void Peer::Impl::dispatch(const Envelope& envelope, const BatchPtr& batch) {
+  const bool request = envelope.kind == Envelope::Kind::request;
+  if (request && !in_flight.empty() && in_flight.contains(*Id::from(envelope.id))) {
+    // Not answered under that id: it would end the first request's wait with the wrong answer.
+    return unreadable(invalid_request("the id " + Id::from(envelope.id)->text().substr(0, 100) +
+                                      " is in use by a request that is not answered yet"),
+                      batch);
+  }
+  const detail::Handler* handler = router ? router->find(envelope.method) : nullptr;
+  if (!handler) {
+    if (request) {
+      const Error error = method_not_found(envelope.method);
+      return answer(envelope.id, &error, {}, batch);
+    }
+    return complain(LogLevel::debug, "a notification nobody handles: " +
+                                         json::quote(envelope.method.substr(0, 200)));
+  }
+  const TimePoint before = options.clock->coarse();
+  Incoming call(*this, envelope, batch);
+  try {
+    if (call.admit()) handler->invoke(call);
+  } catch (...) {
+    call.threw();
+  }
+  if (!closed) warn_if_slow(envelope.method, before);
+}
+
+}  // namespace godwit::inline v0::rpc

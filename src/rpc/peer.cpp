@@ -1,0 +1,308 @@
+#include "godwit/rpc/peer.hpp"
+
+#include <random>
+
+#include "peer_impl.hpp"
+
+namespace godwit::inline v0::rpc {
+
+using detail::DeferredCall;
+using detail::finish_call;
+using detail::Letter;
+using detail::PendingCall;
+
+namespace {
+
+std::string random_uuid() {
+  std::random_device random;
+  std::uint32_t words[4] = {random(), random(), random(), random()};
+  words[1] = (words[1] & 0xffff0fffu) | 0x4000u;      // version 4
+  words[2] = (words[2] & 0x3fffffffu) | 0x80000000u;  // variant 1
+  static constexpr char hex[] = "0123456789abcdef";
+  std::string text;
+  for (int digit = 0; digit < 32; ++digit) {
+    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text.push_back('-');
+    text.push_back(hex[(words[digit / 8] >> (28 - 4 * (digit % 8))) & 15u]);
+  }
+  return text;
+}
+
+std::string seconds_text(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
+/// Without running over the end of time, which is what Duration::max() asks for.
+TimePoint later(TimePoint now, Duration by) {
+  return by > TimePoint::max() - now ? TimePoint::max() : now + by;
+}
+
+}  // namespace
+
+Peer::Peer(Output& output, std::shared_ptr<const Router> router, PeerOptions options)
+    : output_(output),
+      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options))) {}
+
+Peer::~Peer() {
+  on_close(Error{.code = code::connection_closed, .message = "the connection was destroyed"});
+  if (impl_->busy > 0) {
+    impl_->orphaned = true;
+    static_cast<void>(impl_.release());  // the last Busy on the stack deletes it
+  }
+}
+
+void Peer::on_message(std::string_view message, std::size_t spare) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  if (impl.receiving) {
+    impl.waiting_messages.emplace_back(message);
+    return;
+  }
+  const Impl::Busy busy(impl);
+  impl.receiving = true;
+  struct Done {
+    bool& flag;
+    ~Done() { flag = false; }
+  } done{impl.receiving};
+  impl.message(message, spare);
+  while (!impl.waiting_messages.empty() && !impl.closed) {
+    const std::string next = std::move(impl.waiting_messages.front());
+    impl.waiting_messages.pop_front();
+    impl.message(next, 0);
+  }
+  if (!impl.closed && impl.mailbox->has_mail()) process();
+}
+
+void Peer::on_unreadable(const Error& error) {
+  if (!impl_->closed) impl_->unreadable(error);
+}
+
+void Peer::on_close(const Error& reason) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  const Impl::Busy busy(impl);
+  const Error why = reason;  // it may live in something that a callback destroys
+  impl.closed = true;
+  impl.mailbox->close();
+  impl.waiting_messages.clear();
+  const auto in_flight = std::exchange(impl.in_flight, {});
+  const auto notifications = std::exchange(impl.notifications, {});
+  for (const auto& [id, call] : in_flight) impl.abandon(*call, why);
+  for (const auto& call : notifications) impl.abandon(*call, why);
+  impl.fail_pending(why);
+}
+
+void Peer::end_of_input(const Error& reason) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  const Impl::Busy busy(impl);
+  const Error why = reason;
+  impl.input_ended = true;
+  // A stop callback may answer, which changes the tables: walk over copies.
+  const auto in_flight = impl.in_flight;
+  const auto notifications = impl.notifications;
+  for (const auto& [id, call] : in_flight) call->request_stop();
+  for (const auto& call : notifications) call->request_stop();
+  impl.fail_pending(why);
+}
+
+bool Peer::closed() const noexcept { return impl_->closed; }
+
+std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
+                                   std::size_t calls) const {
+  const Limits& limits = impl_->options.limits;
+  const bool closed = impl_->closed || (impl_->input_ended && calls > 0);
+  const bool full = calls > 0 && impl_->pending.size() + calls > limits.pending_calls;
+  if (!closed && !full && bytes <= limits.message_bytes_out) return std::nullopt;
+  const std::string name =
+      method.empty() ? std::string("the batch") : json::quote(method.substr(0, 200));
+  if (closed) {
+    return Error{.code = code::connection_closed,
+                 .message = "the connection is closed; " + name + " was not sent",
+                 .data = {}};
+  }
+  if (full) {
+    return Error{.code = code::busy,
+                 .message = std::to_string(limits.pending_calls) +
+                            " calls are waiting for an answer already; " + name + " was not sent",
+                 .data = {}};
+  }
+  return internal_error(name + " has " + std::to_string(bytes) + " bytes, more than " +
+                        std::to_string(limits.message_bytes_out) + ", and was not sent");
+}
+
+void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
+                 const CallOptions& options) {
+  const Duration timeout = options.timeout.value_or(impl_->options.limits.call_timeout);
+  const std::optional<TimePoint> before = impl_->pending.next_deadline();
+  impl_->pending.add(number, PendingCall{.id = std::move(id),
+                                         .method = std::move(method),
+                                         .deadline = later(impl_->options.clock->now(), timeout),
+                                         .timeout = timeout,
+                                         .done = std::move(done)});
+  const std::optional<TimePoint> now_next = impl_->pending.next_deadline();
+  if (impl_->options.deadline_moved && (!before || *now_next < *before)) {
+    impl_->options.deadline_moved();
+  }
+}
+
+CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptions& options) {
+  request.out_.push_back('}');
+  if (auto error = refusal(request.method_, request.out_.size() - request.begin_, 1)) {
+    request.out_.resize(request.begin_);
+    request.finished_ = true;
+    const Log log = impl_->options.log;  // the callback may destroy the peer
+    finish_call(done, request.method_, *std::move(error), log);
+    return {};
+  }
+  await(request.number_, std::move(request.id_), std::string(request.method_), std::move(done),
+        options);
+  request.finished_ = true;
+  output_.finish_message(request.begin_);
+  return CallHandle{request.number_};
+}
+
+void Peer::finish_notification(Outgoing& notification) {
+  if (impl_->closed) return;  // taken back by its destructor
+  notification.out_.push_back('}');
+  if (auto error =
+          refusal(notification.method_, notification.out_.size() - notification.begin_, 0)) {
+    return impl_->options.log.error(error->message);
+  }
+  notification.finished_ = true;
+  output_.finish_message(notification.begin_);
+}
+
+void Peer::send_raw(std::string_view message) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  if (message.size() > impl.options.limits.message_bytes_out) {
+    return impl.options.log.error(
+        "a notification has " + std::to_string(message.size()) + " bytes, more than " +
+        std::to_string(impl.options.limits.message_bytes_out) + ", and was not sent");
+  }
+  const Impl::Busy busy(impl);
+  Output& output = output_;
+  std::string& out = output.output();
+  const std::size_t begin = out.size();
+  out.append(message);
+  output.finish_message(begin);
+  if (!impl.closed) output.flush();
+}
+
+Batch Peer::batch() { return Batch(*this); }
+
+bool Peer::cancel(CallHandle handle, std::string_view reason) {
+  Impl& impl = *impl_;
+  auto call = impl.pending.take(handle.number);
+  if (!call) return false;
+  const Impl::Busy busy(impl);
+  const Error error{.code = code::cancelled,
+                    .message = json::quote(call->method) + " was cancelled: " + std::string(reason),
+                    .data = {}};
+  impl.give_up(*call, error);
+  return true;
+}
+
+bool Peer::extend(CallHandle call, Duration timeout) {
+  const TimePoint deadline = later(impl_->options.clock->now(), timeout);
+  if (!impl_->pending.extend(call.number, deadline, timeout)) return false;
+  if (impl_->options.deadline_moved) impl_->options.deadline_moved();
+  return true;
+}
+
+std::optional<Id> Peer::id_of(CallHandle handle) const {
+  const PendingCall* call = impl_->pending.get(handle.number);
+  if (!call) return std::nullopt;
+  return call->id;
+}
+
+bool Peer::cancel_incoming(const Id& id) {
+  Impl& impl = *impl_;
+  const auto found = impl.in_flight.find(id);
+  if (found == impl.in_flight.end()) return false;
+  const std::shared_ptr<DeferredCall> call = found->second;
+  const Impl::Busy busy(impl);
+  impl.forget(call);
+  impl.abandon(*call, Error{.code = code::cancelled, .message = "the request was cancelled"});
+  if (call->batch) {
+    --call->batch->waiting;
+    impl.send_if_complete(*call->batch);
+  }
+  return true;
+}
+
+std::optional<TimePoint> Peer::next_deadline() const { return impl_->pending.next_deadline(); }
+
+void Peer::expire(TimePoint now) {
+  Impl& impl = *impl_;
+  const Impl::Busy busy(impl);
+  // Not more than there are now: a callback that calls again without any time would never end.
+  for (std::size_t most = impl.pending.size(); most > 0; --most) {
+    auto call = impl.pending.take_due(now);
+    if (!call) return;
+    impl.give_up(*call, Error{.code = code::request_timeout,
+                              .message = "no answer to " + json::quote(call->method) + " within " +
+                                         seconds_text(call->timeout),
+                              .data = {}});
+  }
+}
+
+void Peer::process() {
+  Impl& impl = *impl_;
+  const Impl::Busy busy(impl);
+  std::vector<Letter> letters = impl.mailbox->take();
+  for (Letter& letter : letters) {
+    if (impl.closed) return;
+    impl.deliver(letter);
+  }
+}
+
+std::size_t Peer::pending() const noexcept { return impl_->pending.size(); }
+std::size_t Peer::in_flight() const noexcept { return impl_->load(); }
+const PeerOptions& Peer::options() const noexcept { return impl_->options; }
+
+Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, Kind kind)
+    : out_(out), begin_(out.size()), writer_(out), method_(method) {
+  writer_.begin_object();
+  writer_.raw_key("\"jsonrpc\":");
+  writer_.raw("\"2.0\"");
+  if (kind == Kind::request) {
+    number_ = ++peer.impl_->last_number;
+    if (peer.impl_->options.ids == IdStyle::uuid) {
+      id_ = Id(random_uuid());
+    } else {
+      id_ = Id(number_);
+    }
+    writer_.raw_key("\"id\":");
+    id_.write(writer_);
+  }
+  writer_.raw_key("\"method\":");
+  writer_.value(method);
+}
+
+Peer::Outgoing::~Outgoing() {
+  if (!finished_) out_.resize(begin_);
+}
+
+void Context::send(std::string message) {
+  if (peer_) {
+    peer_->send_raw(message);
+  } else if (request_) {
+    request_->send(std::move(message));
+  }
+}
+
+namespace detail {
+
+void begin_notification(std::string& out, std::string_view method) {
+  json::Writer writer(out);
+  out.append(R"({"jsonrpc":"2.0","method":)");
+  writer.value(method);
+  out.append(R"(,"params":)");
+}
+
+void end_notification(std::string& out) { out.push_back('}'); }
+
+}  // namespace detail
+}  // namespace godwit::inline v0::rpc

@@ -1,0 +1,177 @@
+// The inside of a Peer: its tables, what it does with a message, how answers are written. All of it
+// on the peer's thread.
+//
+// Handlers, callbacks and middleware may close the peer and even destroy it. So every function that
+// runs one of them holds a Busy, which keeps this object alive, and looks at `closed` before it
+// touches the output again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "deferred.hpp"
+#include "encode.hpp"
+#include "envelope.hpp"
+#include "godwit/json/document.hpp"
+#include "godwit/rpc/peer.hpp"
+#include "pending.hpp"
+
+namespace godwit::inline v0::rpc {
+
+struct Peer::Impl {
+  class Incoming;  // a request whose handler is on the stack
+  using BatchPtr = std::shared_ptr<detail::BatchAnswers>;
+  using DeferredPtr = std::shared_ptr<detail::DeferredCall>;
+
+  /// Keeps the inside of a peer while program code runs that may destroy the peer.
+  class Busy {
+   public:
+    explicit Busy(Impl& impl) noexcept : impl_(impl) { ++impl_.busy; }
+    ~Busy() {
+      if (--impl_.busy == 0 && impl_.orphaned) delete &impl_;
+    }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
+  Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_, PeerOptions options_)
+      : self(self_),
+        output(output_),
+        router(std::move(router_)),
+        options(std::move(options_)),
+        parse_options(json::ParseOptions::from(options.limits)),
+        mailbox(std::make_shared<detail::Mailbox>(options.wake)) {}
+
+  Peer& self;      // dangling once orphaned, as is
+  Output& output;  // this one: not to be used when closed
+  std::shared_ptr<const Router> router;
+  PeerOptions options;
+  json::ParseOptions parse_options;
+  std::shared_ptr<detail::Mailbox> mailbox;
+  json::Document document;
+
+  bool closed = false;
+  bool input_ended = false;  // no call can get an answer any more
+  bool receiving = false;
+  unsigned busy = 0;
+  bool orphaned = false;                     // the Peer is gone; the last Busy deletes this
+  std::deque<std::string> waiting_messages;  // that came while one was being handled
+
+  std::uint64_t last_number = 0;
+  detail::PendingTable pending;
+  std::unordered_map<Id, DeferredPtr, IdHash> in_flight;
+  std::unordered_set<DeferredPtr> notifications;  // deferred ones
+  std::string scratch;                            // results nobody wants
+  LogThrottle throttle;
+  LogThrottle error_throttle;  // of their own, so that bad input cannot push bugs out of the log
+  std::unordered_set<std::string> slow_methods;
+
+  void complain(LogLevel level, std::string_view line) {
+    if (!options.log.enabled(level)) return;
+    LogThrottle& bound = level == LogLevel::error ? error_throttle : throttle;
+    bound.write(options.log, level, options.clock->now(), line);
+  }
+
+  // Input.
+
+  void message(std::string_view text, std::size_t spare);
+  void batch(json::View array);
+  void entry(json::View view, const BatchPtr& batch);
+  void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
+  void response(const detail::Envelope& envelope);
+  void warn_if_slow(std::string_view method, TimePoint before);
+
+  // Outcomes.
+
+  /// Takes a deferred call out of the tables. The only way out of them: false if it had left
+  /// before.
+  bool forget(const DeferredPtr& call);
+  std::size_t load() const noexcept { return in_flight.size() + notifications.size(); }
+  /// Sends the answer of a deferred call, or the message it wants sent on the way.
+  void deliver(detail::Letter& letter);
+  /// Ends a deferred call that left the tables without an answer.
+  void abandon(detail::DeferredCall& call, Error reason);
+  /// Ends an own call that left its table without an answer, and tells the other side.
+  void give_up(detail::PendingCall& call, const Error& reason);
+  /// Ends all own calls, because no answer can come any more.
+  void fail_pending(const Error& reason);
+  /// Lets middleware see and change the outcome of a call.
+  void settle(Outcome& outcome, std::size_t passed);
+  void complain_about_notification(std::string_view method, const Error& error);
+
+  // Output.
+
+  std::string& target(const BatchPtr& batch) { return batch ? batch->text : output.output(); }
+  static std::size_t open(std::string& out, bool in_batch) {
+    const std::size_t begin = out.size();
+    if (in_batch && begin > 0) out.push_back(',');
+    return begin;
+  }
+  void commit(std::size_t begin, const BatchPtr& batch) {
+    if (!batch) output.finish_message(begin);
+  }
+  /// Would the answer at the end of `out` make the message too large? A batch is one message.
+  bool oversized(const std::string& out, std::size_t begin, bool in_batch,
+                 std::size_t missing = 0) const {
+    const std::size_t size = in_batch ? out.size() + 2 : out.size() - begin;
+    return size + missing > options.limits.message_bytes_out;
+  }
+  Error too_large() const {
+    return internal_error("response too large (more than " +
+                          std::to_string(options.limits.message_bytes_out) + " bytes)");
+  }
+
+  /// One answer: an error, or a result if `error` is null.
+  template <class WriteId>
+  void write_answer(const Error* error, std::string_view result, const BatchPtr& batch,
+                    WriteId&& write_id) {
+    std::string& out = target(batch);
+    const std::size_t begin = open(out, batch != nullptr);
+    write_response(out, error, result, write_id);
+    if (oversized(out, begin, batch != nullptr)) {
+      out.resize(begin);
+      open(out, batch != nullptr);
+      const Error replacement = too_large();
+      write_response(out, &replacement, {}, write_id);
+    }
+    commit(begin, batch);
+  }
+  template <class WriteId>
+  static void write_response(std::string& out, const Error* error, std::string_view result,
+                             WriteId&& write_id) {
+    json::Writer writer(out);
+    writer.begin_object();
+    writer.raw_key("\"jsonrpc\":");
+    writer.raw("\"2.0\"");
+    write_id(writer);
+    if (error) {
+      writer.raw_key("\"error\":");
+      detail::write_error(writer, *error);
+    } else {
+      writer.raw_key("\"result\":");
+      writer.raw(result);
+    }
+    writer.end_object();
+  }
+
+  void answer(json::View id, const Error* error, std::string_view result, const BatchPtr& batch) {
+    write_answer(error, result, batch, [&](json::Writer& writer) {
+      writer.raw_key("\"id\":");
+      write_id(writer, id);
+    });
+  }
+  /// An error for a message without a usable id.
+  void unreadable(const Error& error, const BatchPtr& batch = nullptr);
+  void send_if_complete(detail::BatchAnswers& answers);
+};
+
+}  // namespace godwit::inline v0::rpc

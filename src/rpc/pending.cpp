@@ -1,0 +1,84 @@
+#include "pending.hpp"
+
+#include "deferred.hpp"
+
+namespace godwit::inline v0::rpc::detail {
+
+void finish_call(Function<void(Result<json::View>)>& done, std::string_view method,
+                 Result<json::View> outcome, const Log& log) noexcept {
+  try {
+    done(std::move(outcome));
+  } catch (...) {
+    try {
+      log.error(describe_throw("the callback of", method, std::current_exception()));
+    } catch (...) {  // no memory to say so
+    }
+  }
+}
+
+void PendingTable::add(std::uint64_t number, PendingCall call) {
+  if (!call.id.integer()) named_.emplace(call.id, number);
+  deadlines_.emplace(call.deadline, number);
+  calls_.emplace(number, std::move(call));
+}
+
+std::optional<std::uint64_t> PendingTable::find(json::View id) const {
+  if (!id || id.is_null()) return std::nullopt;
+  if (id.is_number()) {
+    const auto number = id.is_real() ? std::nullopt : id.as_uint64();
+    if (!number) return std::nullopt;
+    const auto found = calls_.find(*number);
+    // With UUIDs the numbers are private and must not match.
+    if (found == calls_.end() || !found->second.id.integer()) return std::nullopt;
+    return *number;
+  }
+  const auto text = id.as_string();
+  if (!text || named_.empty()) return std::nullopt;
+  const auto found = named_.find(Id(*text));
+  if (found == named_.end()) return std::nullopt;
+  return found->second;
+}
+
+const PendingCall* PendingTable::get(std::uint64_t number) const {
+  const auto found = calls_.find(number);
+  return found == calls_.end() ? nullptr : &found->second;
+}
+
+std::optional<PendingCall> PendingTable::take(std::uint64_t number) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return std::nullopt;
+  PendingCall call = std::move(found->second);
+  calls_.erase(found);
+  deadlines_.erase({call.deadline, number});
+  if (!call.id.integer()) named_.erase(call.id);
+  return call;
+}
+
+std::optional<PendingCall> PendingTable::take_due(TimePoint now) {
+  if (deadlines_.empty() || deadlines_.begin()->first > now) return std::nullopt;
+  return take(deadlines_.begin()->second);
+}
+
+std::vector<PendingCall> PendingTable::take_all() {
+  std::vector<PendingCall> all;
+  all.reserve(calls_.size());
+  while (!deadlines_.empty()) all.push_back(*take(deadlines_.begin()->second));
+  return all;
+}
+
+bool PendingTable::extend(std::uint64_t number, TimePoint deadline, Duration timeout) {
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return false;
+  deadlines_.erase({found->second.deadline, number});
+  found->second.deadline = deadline;
+  found->second.timeout = timeout;
+  deadlines_.emplace(deadline, number);
+  return true;
+}
+
+std::optional<TimePoint> PendingTable::next_deadline() const {
+  if (deadlines_.empty()) return std::nullopt;
+  return deadlines_.begin()->first;
+}
+
+}  // namespace godwit::inline v0::rpc::detail

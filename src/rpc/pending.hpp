@@ -1,0 +1,56 @@
+// The table of own calls that wait for their outcome, with their deadlines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/log.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/json/view.hpp"
+#include "godwit/rpc/id.hpp"
+
+namespace godwit::inline v0::rpc::detail {
+
+struct PendingCall {
+  Id id;
+  std::string method;
+  TimePoint deadline{};
+  Duration timeout{};
+  Function<void(Result<json::View>)> done;
+};
+
+/// Hands a call its outcome. What the callback throws goes to the log: it is a bug of the program,
+/// and the calls and messages that come after this one have nothing to do with it.
+void finish_call(Function<void(Result<json::View>)>& done, std::string_view method,
+                 Result<json::View> outcome, const Log& log) noexcept;
+
+/// An entry leaves the table before its callback runs, so no call can have two outcomes.
+class PendingTable {
+ public:
+  void add(std::uint64_t number, PendingCall call);
+  /// The call that this id belongs to, by type and value.
+  std::optional<std::uint64_t> find(json::View id) const;
+  const PendingCall* get(std::uint64_t number) const;
+  std::optional<PendingCall> take(std::uint64_t number);
+  /// The first call whose deadline is not after `now`.
+  std::optional<PendingCall> take_due(TimePoint now);
+  std::vector<PendingCall> take_all();
+  bool extend(std::uint64_t number, TimePoint deadline, Duration timeout);
+
+  std::optional<TimePoint> next_deadline() const;
+  std::size_t size() const noexcept { return calls_.size(); }
+
+ private:
+  std::unordered_map<std::uint64_t, PendingCall> calls_;
+  std::unordered_map<Id, std::uint64_t, IdHash> named_;  // ids that are not the number itself
+  std::set<std::pair<TimePoint, std::uint64_t>> deadlines_;
+};
+
+}  // namespace godwit::inline v0::rpc::detail

@@ -1,0 +1,21 @@
+#include "godwit/rpc/transport.hpp"
+
+namespace godwit::inline v0::rpc {
+
+Receiver::~Receiver() = default;
+Output::~Output() = default;
+Transport::~Transport() = default;
+
+void MessageSink::finish_message(std::size_t begin) {
+  // The receiver of the message may cause the next one to be written here: give it its own copy of
+  // the buffer and take the memory back afterwards.
+  std::string message = std::move(buffer_);
+  buffer_.clear();
+  send_(std::string_view(message).substr(begin));
+  if (buffer_.empty()) {
+    message.clear();
+    buffer_ = std::move(message);
+  }
+}
+
+}  // namespace godwit::inline v0::rpc
