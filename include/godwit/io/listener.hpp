@@ -1,0 +1,55 @@
+// Listener: accepts connections on a TCP port or a unix socket and hands them out as Streams.
+//
+// Owner: the program. Destroying it stops listening and removes the socket file it made;
+// connections that were handed out live on. Threads: the one that drives the loop.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/base/log.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/io/address.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/io/stream.hpp"
+
+namespace godwit::inline v0 {
+
+struct ListenerOptions {
+  /// Connections open at once; one more is accepted and closed right away.
+  std::size_t connections = Limits{}.connections;
+  Log log{};
+};
+
+class GODWIT_API Listener {
+ public:
+  using OnAccept = Function<void(Stream connection)>;
+
+  /// Port 0 picks a free one; address() tells which.
+  static Result<Listener> tcp(Loop& loop, const Address& address, OnAccept on_accept,
+                              ListenerOptions options = {});
+  /// The socket file is made with mode 0600. One that is there already is replaced only if it is a
+  /// socket of this user that nobody listens on any more.
+  static Result<Listener> unix_socket(Loop& loop, const std::string& path, OnAccept on_accept,
+                                      ListenerOptions options = {});
+
+  ~Listener();
+  Listener(Listener&&) noexcept;
+  Listener& operator=(Listener&&) noexcept;
+
+  /// Where it listens: "127.0.0.1:40123", or the path of the socket.
+  const std::string& address() const noexcept;
+  /// Connections handed out and still open.
+  std::size_t connections() const noexcept;
+
+ private:
+  struct State;
+  explicit Listener(std::shared_ptr<State> state) noexcept;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace godwit::inline v0

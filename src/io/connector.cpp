@@ -1,0 +1,183 @@
+#include "godwit/io/connector.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <cerrno>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "godwit/io/timer.hpp"
+#include "io/loop_core.hpp"
+#include "io/socket_address.hpp"
+#include "io/system.hpp"
+
+namespace godwit::inline v0 {
+
+using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
+using Addresses = Result<std::vector<detail::SocketAddress>>;
+
+namespace {
+
+/// Where the thread that looks up a name leaves its answer. The thread cannot be interrupted, so it
+/// is detached and may outlive everything else; the lock decides whether the Loop is still there.
+struct Mailbox {
+  std::mutex mutex;
+  Loop* loop = nullptr;
+};
+
+}  // namespace
+
+struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
+  Attempt(Loop& on, std::string where, OnConnect callback)
+      : loop(on),
+        socket(detail::core(on).context.get_executor()),
+        timer(on),
+        work(on),
+        name(std::move(where)),
+        done(std::move(callback)) {}
+
+  Loop& loop;
+  AsioDescriptor socket;
+  Timer timer;
+  Loop::Work work;  // a lookup on its thread is something that can still wake the loop
+  std::string name;
+  OnConnect done;
+  std::shared_ptr<Mailbox> mailbox;
+  std::vector<detail::SocketAddress> addresses;
+  std::size_t next = 0;
+  int last_error = 0;
+
+  void limit(Duration timeout) {
+    timer.start(timeout, [this] { finish(fail("no answer in time")); });
+  }
+
+  Error fail(const std::string& why) const {
+    return error("cannot connect to " + name + ": " + why);
+  }
+
+  void look_up(const Address& address) {
+    mailbox = std::make_shared<Mailbox>();
+    mailbox->loop = &loop;
+    std::thread([box = mailbox, self = weak_from_this(), address]() mutable {
+      Addresses found = detail::resolve(address);
+      const std::lock_guard lock(box->mutex);
+      if (!box->loop) return;
+      box->loop->post([self = std::move(self), found = std::move(found)]() mutable {
+        if (const auto attempt = self.lock()) attempt->on_found(std::move(found));
+      });
+    }).detach();
+  }
+
+  void on_found(Addresses found) {
+    if (!done) return;
+    if (!found) return finish(fail(found.error().message));
+    addresses = std::move(*found);
+    try_next();
+  }
+
+  void try_next() {
+    while (next < addresses.size()) {
+      const detail::SocketAddress& address = addresses[next++];
+      Descriptor fd(
+          ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      if (!fd) {
+        last_error = errno;
+        continue;
+      }
+      if (address.storage.ss_family != AF_UNIX) {
+        const int on = 1;
+        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      }
+      if (::connect(fd.get(), address.get(), address.size) == 0)
+        return finish(Stream::open(loop, std::move(fd)));
+      if (errno != EINPROGRESS) {
+        last_error = errno;
+        continue;
+      }
+      boost::system::error_code failed;
+      socket.assign(fd.get(), failed);
+      if (failed) {
+        last_error = failed.value();
+        continue;
+      }
+      fd.release();
+      return socket.async_wait(AsioDescriptor::wait_write,
+                               [self = shared_from_this()](boost::system::error_code stopped) {
+                                 if (!stopped && self->done) self->on_ready();
+                               });
+    }
+    finish(fail(detail::text_of(last_error)));
+  }
+
+  void on_ready() {
+    int code = 0;
+    socklen_t size = sizeof code;
+    ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &code, &size);
+    Descriptor fd(socket.release());
+    if (code == 0) return finish(Stream::open(loop, std::move(fd)));
+    last_error = code;
+    try_next();
+  }
+
+  void finish(Result<Stream> result) {
+    if (!done) return;
+    const auto self = shared_from_this();  // the call may destroy the Connector
+    OnConnect call = std::exchange(done, nullptr);
+    give_up();
+    call(std::move(result));
+  }
+
+  void give_up() noexcept {
+    done = nullptr;
+    timer.cancel();
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    if (mailbox) {
+      const std::lock_guard lock(mailbox->mutex);
+      mailbox->loop = nullptr;
+    }
+    const Loop::Work ended = std::move(work);
+  }
+};
+
+Connector::Connector(Loop& loop) : loop_(&loop) {}
+Connector::~Connector() {
+  if (attempt_) attempt_->give_up();
+}
+Connector::Connector(Connector&&) noexcept = default;
+Connector& Connector::operator=(Connector&& other) noexcept {
+  std::swap(loop_, other.loop_);
+  std::swap(attempt_, other.attempt_);
+  return *this;
+}
+
+void Connector::tcp(const Address& address, OnConnect done, Duration timeout) {
+  if (attempt_) attempt_->give_up();
+  attempt_ = std::make_shared<Attempt>(*loop_, address.text(), std::move(done));
+  attempt_->limit(timeout);
+  if (auto known = detail::numeric(address)) {
+    loop_->post([attempt = attempt_, where = *known] {
+      attempt->on_found(std::vector<detail::SocketAddress>{where});
+    });
+  } else {
+    attempt_->look_up(address);
+  }
+}
+
+void Connector::unix_socket(const std::string& path, OnConnect done, Duration timeout) {
+  if (attempt_) attempt_->give_up();
+  attempt_ = std::make_shared<Attempt>(*loop_, "\"" + path + "\"", std::move(done));
+  attempt_->limit(timeout);
+  loop_->post([attempt = attempt_, path] {
+    auto where = detail::unix_address(path);
+    attempt->on_found(where ? Addresses(std::vector<detail::SocketAddress>{*where})
+                            : Addresses(where.error()));
+  });
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,213 @@
+#include "godwit/io/listener.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "godwit/io/timer.hpp"
+#include "io/loop_core.hpp"
+#include "io/socket_address.hpp"
+#include "io/system.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+/// Out of descriptors or memory: waiting lets connections end; trying again at once would spin.
+constexpr auto back_off = std::chrono::milliseconds(20);
+/// Accepted per turn of the loop, so that a flood of connections does not starve the accepted ones.
+constexpr int accepts_per_turn = 64;
+
+/// Removes a socket file that its listener left behind, and nothing else.
+Result<void> remove_stale(const std::string& path, const detail::SocketAddress& address) {
+  struct stat about{};
+  if (::lstat(path.c_str(), &about) != 0) {
+    if (errno == ENOENT) return {};
+    return detail::system_error("socket \"" + path + "\"", errno);
+  }
+  if (!S_ISSOCK(about.st_mode))
+    return error("\"" + path + "\" exists and is no socket; choose another path or remove it");
+  if (about.st_uid != ::geteuid())
+    return error("socket \"" + path + "\" belongs to another user; choose another path");
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (::connect(probe.get(), address.get(), address.size) == 0 || errno != ECONNREFUSED)
+    return error("socket \"" + path + "\" is in use by a running program; choose another path");
+  if (::unlink(path.c_str()) != 0) return detail::system_error("socket \"" + path + "\"", errno);
+  return {};
+}
+
+}  // namespace
+
+struct Listener::State : std::enable_shared_from_this<State> {
+  using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
+
+  State(Loop& on, OnAccept callback, ListenerOptions given)
+      : loop(on),
+        core(detail::core(on)),
+        socket(core.context.get_executor()),
+        timer(on),
+        on_accept(std::move(callback)),
+        options(std::move(given)) {}
+
+  Loop& loop;
+  detail::LoopCore& core;
+  AsioDescriptor socket;
+  Timer timer;
+  OnAccept on_accept;
+  ListenerOptions options;
+  LogThrottle throttle;
+  std::shared_ptr<std::size_t> open = std::make_shared<std::size_t>(0);
+  std::string name;
+  bool tcp = false;
+  bool closed = false;
+  dev_t device = 0;  // which file the path was when it was made
+  ino_t inode = 0;
+
+  void wait() {
+    socket.async_wait(AsioDescriptor::wait_read,
+                      [self = shared_from_this()](boost::system::error_code failed) {
+                        if (!failed && !self->closed) self->accept();
+                      });
+    core.touch();
+  }
+
+  void accept() {
+    const auto self = shared_from_this();  // on_accept may destroy the Listener
+    for (int turn = 0; turn < accepts_per_turn && !closed; ++turn) {
+      Descriptor fd(
+          ::accept4(socket.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (fd) {
+        take(std::move(fd));
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        break;
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        warn("no more connections can be accepted for now: " + detail::text_of(errno));
+        return timer.start(back_off, [this] { accept(); });
+      }
+      // Anything else concerns the one connection that went away before it was accepted.
+    }
+    if (!closed) wait();
+  }
+
+  void take(Descriptor fd) {
+    if (*open >= options.connections) {
+      return warn("a connection was refused: " + std::to_string(*open) + " are open already");
+    }
+    if (tcp) {
+      const int on = 1;
+      ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    auto stream = Stream::open(loop, std::move(fd));
+    if (!stream) return warn("a connection was dropped: " + stream.error().message);
+    ++*open;
+    stream->attach(std::shared_ptr<void>(nullptr, [count = open](void*) { --*count; }));
+    on_accept(std::move(*stream));
+  }
+
+  void warn(const std::string& what) {
+    throttle.write(options.log, LogLevel::warning, steady_clock().now(), name + ": " + what);
+  }
+
+  void close() noexcept {
+    if (closed) return;
+    closed = true;
+    timer.cancel();
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    struct stat about{};
+    if (inode != 0 && ::lstat(name.c_str(), &about) == 0 && about.st_ino == inode &&
+        about.st_dev == device) {
+      ::unlink(name.c_str());
+    }
+  }
+
+  Result<void> listen(Descriptor fd) {
+    if (::listen(fd.get(), SOMAXCONN) != 0) return detail::system_error(name, errno);
+    boost::system::error_code failed;
+    socket.assign(fd.get(), failed);
+    if (failed) return detail::system_error(name, failed.value());
+    fd.release();
+    wait();
+    return {};
+  }
+};
+
+Listener::Listener(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+Listener::~Listener() {
+  if (state_) state_->close();
+}
+Listener::Listener(Listener&&) noexcept = default;
+Listener& Listener::operator=(Listener&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->close();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Result<Listener> Listener::tcp(Loop& loop, const Address& address, OnAccept on_accept,
+                               ListenerOptions options) {
+  auto where = detail::numeric(address);
+  if (!where) {
+    auto found = detail::resolve(address);
+    if (!found) return found.error();
+    where = found->front();
+  }
+  const std::string cannot = "cannot listen on " + address.text();
+  Descriptor fd(::socket(where->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return detail::system_error(cannot, errno);
+  const int on = 1;
+  // A restart must not wait for the connections of the last run to be forgotten.
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(fd.get(), where->get(), where->size) != 0) return detail::system_error(cannot, errno);
+
+  Listener listener(std::make_shared<State>(loop, std::move(on_accept), std::move(options)));
+  listener.state_->tcp = true;
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
+  listener.state_->name = detail::name_of(bound);
+  if (auto good = listener.state_->listen(std::move(fd)); !good) return good.error();
+  return listener;
+}
+
+Result<Listener> Listener::unix_socket(Loop& loop, const std::string& path, OnAccept on_accept,
+                                       ListenerOptions options) {
+  auto where = detail::unix_address(path);
+  if (!where) return where.error();
+  if (auto good = remove_stale(path, *where); !good) return good.error();
+
+  Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return detail::system_error("cannot listen on \"" + path + "\"", errno);
+  // The mode of the socket itself becomes the mode of the file: there is no moment at which others
+  // could connect, and the umask of the process, which all threads share, is left alone.
+  ::fchmod(fd.get(), 0600);
+  if (::bind(fd.get(), where->get(), where->size) != 0)
+    return detail::system_error("cannot listen on \"" + path + "\"", errno);
+
+  Listener listener(std::make_shared<State>(loop, std::move(on_accept), std::move(options)));
+  State& state = *listener.state_;
+  state.name = path;
+  struct stat about{};
+  if (::lstat(path.c_str(), &about) == 0) {
+    state.device = about.st_dev;
+    state.inode = about.st_ino;
+  }
+  if ((about.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
+    return detail::system_error("socket \"" + path + "\" cannot be made private", errno);
+  if (auto good = state.listen(std::move(fd)); !good) return good.error();
+  return listener;
+}
+
+const std::string& Listener::address() const noexcept { return state_->name; }
+std::size_t Listener::connections() const noexcept { return *state_->open; }
+
+}  // namespace godwit::inline v0

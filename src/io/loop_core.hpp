@@ -1,0 +1,37 @@
+// What stands behind a Loop. Private to src/io and to modules that put Asio objects on a Loop.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+
+#include "godwit/io/descriptor.hpp"
+#include "godwit/io/loop.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// The concrete executor everywhere: any_io_executor costs a virtual call and sometimes memory.
+using LoopExecutor = boost::asio::io_context::executor_type;
+
+struct LoopCore {
+  // Posting is safe from any thread; operations on descriptors are not locked, since one thread at
+  // a time drives the loop.
+  boost::asio::io_context context{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE_IO};
+  std::atomic<bool> stop{false};
+
+  // Only for foreign loops: `outer` watches Asio's epoll descriptor and `wake`.
+  Descriptor outer;
+  Descriptor wake;
+  std::atomic<bool> foreign{false};
+
+  /// Asio queues completions that need no waiting without making its epoll descriptor readable.
+  /// Whatever starts an operation outside of a callback calls this, so that a foreign loop looks.
+  void touch() noexcept {
+    if (foreign.load(std::memory_order_acquire) && !context.get_executor().running_in_this_thread())
+      signal();
+  }
+  void signal() noexcept;
+  void quiet() noexcept;
+  bool begin() noexcept;
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,10 @@
+// The epoll descriptor inside Asio's reactor, which Asio does not show.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+
+namespace godwit::inline v0::detail {
+
+int reactor_fd(boost::asio::io_context& context);
+
+}  // namespace godwit::inline v0::detail

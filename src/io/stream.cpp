@@ -1,0 +1,369 @@
+#include "godwit/io/stream.hpp"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "io/loop_core.hpp"
+#include "io/socket_address.hpp"
+#include "io/system.hpp"
+
+namespace godwit::inline v0 {
+
+using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
+
+namespace {
+
+enum class Access : std::uint8_t {
+  direct,  // Asio has the descriptor itself, non-blocking
+  shared,  // not to be made non-blocking: Asio watches an epoll descriptor that watches it
+  plain,   // epoll refuses it because it never makes anybody wait: read and write at once
+};
+
+}  // namespace
+
+struct Stream::State : std::enable_shared_from_this<State> {
+  State(detail::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
+      : core(loop),
+        fd(std::move(owned)),
+        asio(loop.context.get_executor()),
+        access(how),
+        socket(is_socket) {}
+
+  detail::LoopCore& core;
+  Descriptor fd;  // released to Asio when direct
+  AsioDescriptor asio;
+  Handler* handler = nullptr;
+  std::shared_ptr<void> companion;
+  std::span<char> space;
+  Access access;
+  bool socket;
+  bool reading = false;         // the owner wants data
+  bool armed = false;           // a read is under way
+  bool delivering = false;      // inside on_data
+  bool ended = false;           // on_end was or is being told
+  bool closed = false;          // the Stream is gone
+  bool awaiting_space = false;  // on_writable is owed
+  bool watching = false;        // shared: a wait on the inner epoll is under way
+  std::size_t got_last = 0;
+  std::size_t left = 0;  // draining: how much more may be read
+
+  int raw() noexcept { return access == Access::direct ? asio.native_handle() : fd.get(); }
+
+  Result<void> init() {
+    boost::system::error_code error;
+    if (access == Access::direct) {
+      asio.assign(fd.get(), error);
+      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+      fd.release();
+      asio.non_blocking(true, error);
+      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+    } else if (access == Access::shared) {
+      Descriptor inner(::epoll_create1(EPOLL_CLOEXEC));
+      epoll_event event{};
+      if (!inner || ::epoll_ctl(inner.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0)
+        return detail::system_error("the descriptor cannot be watched", errno);
+      asio.assign(inner.get(), error);
+      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+      inner.release();
+    }
+    return {};
+  }
+
+  void close() noexcept {
+    if (std::exchange(closed, true)) return;
+    handler = nullptr;
+    boost::system::error_code ignored;
+    asio.close(ignored);
+    fd.reset();
+    companion.reset();
+  }
+
+  // --- reading
+
+  void arm() {
+    if (armed || delivering || ended || closed || !reading || left > 0) return;
+    armed = true;
+    switch (access) {
+      case Access::direct:
+        space = handler->on_space();
+        // Asio tries the read at once and waits only if nothing is there.
+        asio.async_read_some(
+            boost::asio::buffer(space.data(), space.size()),
+            [self = shared_from_this()](boost::system::error_code error, std::size_t size) {
+              self->on_read(error, size);
+            });
+        break;
+      case Access::shared:
+        watch();
+        break;
+      case Access::plain:
+        boost::asio::post(core.context, [self = shared_from_this()] {
+          self->armed = false;
+          if (!self->closed && !self->ended && self->reading && self->left == 0) self->read_once();
+        });
+        break;
+    }
+    core.touch();
+  }
+
+  void on_read(boost::system::error_code error, std::size_t size) {
+    armed = false;
+    if (closed || ended) return;
+    if (error == boost::asio::error::operation_aborted) {
+      if (left > 0) drain();
+    } else if (error == boost::asio::error::eof) {
+      end({});
+    } else if (error) {
+      fail(error.value());
+    } else {
+      deliver(size);
+      if (left > 0) drain();
+    }
+  }
+
+  void drain() {
+    while (!closed && !ended && left > 0) {
+      if (!read_once()) return end({});
+      left -= std::min(left, got_last);
+    }
+    if (!closed && !ended) end({});
+  }
+
+  void deliver(std::size_t size) {
+    got_last = size;
+    delivering = true;
+    try {
+      handler->on_data(size);
+    } catch (...) {
+      delivering = false;
+      arm();
+      throw;
+    }
+    delivering = false;
+    arm();
+  }
+
+  void end(Result<void> how) {
+    ended = true;
+    handler->on_end(how);
+  }
+  void fail(int code) {
+    // A peer that vanished is an end like any other for whoever reads; the words differ.
+    end(detail::system_error("reading failed", code));
+  }
+
+  /// Reads without waiting; false if nothing was there.
+  bool read_once() {
+    if (access == Access::shared && !socket && !ready(POLLIN)) return false;
+    space = handler->on_space();
+    ssize_t got = 0;
+    do {
+      got = socket ? ::recv(raw(), space.data(), space.size(), MSG_DONTWAIT)
+                   : ::read(raw(), space.data(), space.size());
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) {
+      deliver(static_cast<std::size_t>(got));
+      return true;
+    }
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    if (got == 0) {
+      end({});
+    } else {
+      fail(errno);
+    }
+    return true;
+  }
+
+  bool ready(short what) noexcept {
+    pollfd one{raw(), what, 0};
+    return ::poll(&one, 1, 0) > 0;
+  }
+
+  // --- waiting on a shared descriptor: one wait serves both directions
+
+  void watch() {
+    epoll_event event{};
+    event.events = (armed ? EPOLLIN : 0u) | (awaiting_space ? EPOLLOUT : 0u);
+    ::epoll_ctl(asio.native_handle(), EPOLL_CTL_MOD, fd.get(), &event);
+    if (watching || event.events == 0) return;
+    watching = true;
+    asio.async_wait(AsioDescriptor::wait_read,
+                    [self = shared_from_this()](boost::system::error_code error) {
+                      self->watching = false;
+                      if (!error && !self->closed) self->on_ready();
+                    });
+  }
+
+  void on_ready() {
+    if (awaiting_space && ready(POLLOUT)) {
+      awaiting_space = false;
+      handler->on_writable();
+      if (closed) return;
+    }
+    if (armed) {
+      armed = false;
+      if (reading && !ended && left == 0 && !read_once()) arm();
+      if (closed) return;
+    }
+    if (!watching) watch();
+  }
+
+  // --- writing
+
+  Result<std::size_t> write(std::string_view bytes) {
+    if (closed) return error("writing failed: the stream is closed");
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      std::size_t size = bytes.size() - done;
+      if (access == Access::shared && !socket) {
+        // Writable means that this much fits without blocking, and no more is promised.
+        if (!ready(POLLOUT)) return wait_for_space(done);
+        size = std::min<std::size_t>(size, PIPE_BUF);
+      }
+      const ssize_t put =
+          socket ? ::send(raw(), bytes.data() + done, size, MSG_DONTWAIT | MSG_NOSIGNAL)
+                 : detail::write_quietly(raw(), bytes.data() + done, size);
+      if (put >= 0) {
+        done += static_cast<std::size_t>(put);
+      } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        return wait_for_space(done);
+      } else if (errno != EINTR) {
+        return detail::system_error("writing failed", errno);
+      }
+    }
+    return done;
+  }
+
+  std::size_t wait_for_space(std::size_t done) {
+    if (awaiting_space) return done;
+    awaiting_space = true;
+    if (access == Access::shared) {
+      watch();
+    } else {
+      asio.async_wait(AsioDescriptor::wait_write,
+                      [self = shared_from_this()](boost::system::error_code) {
+                        if (self->closed) return;
+                        self->awaiting_space = false;
+                        self->handler->on_writable();
+                      });
+    }
+    core.touch();
+    return done;
+  }
+};
+
+namespace {
+
+/// A second open file for the same pipe or terminal, so that O_NONBLOCK on it is nobody else's.
+Descriptor reopen(int fd) noexcept {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const int mode = ::fcntl(fd, F_GETFL) & O_ACCMODE;
+  return Descriptor(::open(path, mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+}
+
+}  // namespace
+
+Stream::Handler::~Handler() = default;
+
+Stream::Stream(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+Stream::~Stream() {
+  if (state_) state_->close();
+}
+Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->close();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
+  struct stat about{};
+  if (::fstat(fd.get(), &about) != 0)
+    return detail::system_error("descriptor " + std::to_string(fd.get()) + " cannot be used",
+                                errno);
+  if (S_ISDIR(about.st_mode))
+    return error("descriptor " + std::to_string(fd.get()) + " is a directory, which has no bytes");
+
+  const bool socket = S_ISSOCK(about.st_mode);
+  const bool waits =
+      socket || S_ISFIFO(about.st_mode) || (S_ISCHR(about.st_mode) && detail::pollable(fd.get()));
+  Access access = Access::plain;
+  if (waits) {
+    access = sharing == Sharing::own ? Access::direct : Access::shared;
+    if (access == Access::shared && !socket) {
+      if (Descriptor again = reopen(fd.get())) {
+        fd = std::move(again);
+        access = Access::direct;
+      }
+    }
+  }
+  if (const int flags = ::fcntl(fd.get(), F_GETFD); (flags & FD_CLOEXEC) == 0)
+    ::fcntl(fd.get(), F_SETFD, flags | FD_CLOEXEC);
+
+  auto state = std::make_shared<State>(detail::core(loop), std::move(fd), access, socket);
+  if (auto ready = state->init(); !ready) return ready.error();
+  return Stream(std::move(state));
+}
+
+void Stream::set_handler(Handler& handler) noexcept { state_->handler = &handler; }
+
+void Stream::resume() {
+  state_->reading = true;
+  state_->arm();
+}
+
+void Stream::pause() noexcept { state_->reading = false; }
+
+Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write(bytes); }
+
+void Stream::drain(std::size_t most) {
+  State& state = *state_;
+  if (state.closed || state.ended || state.left > 0) return;
+  state.left = std::max<std::size_t>(most, 1);
+  if (state.armed && state.access == Access::direct) {
+    // Ends the read under way, which goes on with the draining; if it has already got something,
+    // that is delivered first.
+    boost::system::error_code ignored;
+    state.asio.cancel(ignored);
+  } else {
+    boost::asio::post(state.core.context, [self = state_] {
+      self->armed = false;
+      if (!self->closed && !self->ended) self->drain();
+    });
+  }
+  state.core.touch();
+}
+
+void Stream::shutdown_write() noexcept {
+  if (state_->socket) ::shutdown(state_->raw(), SHUT_WR);
+}
+
+void Stream::close() noexcept { state_->close(); }
+
+std::string Stream::peer() const {
+  return state_->socket ? detail::peer_name(state_->raw()) : std::string();
+}
+
+void Stream::attach(std::shared_ptr<void> companion) noexcept {
+  state_->companion = std::move(companion);
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,81 @@
+#include "godwit/io/timer.hpp"
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <utility>
+
+#include "io/loop_core.hpp"
+
+namespace godwit::inline v0 {
+
+using AsioTimer =
+    boost::asio::basic_waitable_timer<std::chrono::steady_clock,
+                                      boost::asio::wait_traits<std::chrono::steady_clock>,
+                                      detail::LoopExecutor>;
+
+struct Timer::State : std::enable_shared_from_this<State> {
+  explicit State(detail::LoopCore& loop) : core(loop), timer(loop.context.get_executor()) {}
+
+  detail::LoopCore& core;
+  AsioTimer timer;
+  Function<void()> done;
+  TimePoint due{};
+  TimePoint armed{};       // what Asio waits for; may be earlier than due
+  std::uint64_t wait = 0;  // which wait counts; the handlers of all others return at once
+  bool waiting = false;
+
+  void arm() {
+    armed = due;
+    waiting = true;
+    timer.expires_at(due);
+    timer.async_wait([self = shared_from_this(), mine = ++wait](boost::system::error_code error) {
+      if (!error && mine == self->wait) self->fire();
+    });
+    core.touch();
+  }
+
+  void fire() {
+    waiting = false;
+    if (!done) return;
+    if (std::chrono::steady_clock::now() < due) return arm();
+    // Moved out first: the call may start the timer again, or destroy it.
+    Function<void()> call = std::exchange(done, nullptr);
+    call();
+  }
+
+  void cancel() {
+    if (!done && !waiting) return;
+    ++wait;
+    waiting = false;
+    timer.cancel();
+    done = nullptr;
+  }
+};
+
+Timer::Timer(Loop& loop) : state_(std::make_shared<State>(detail::core(loop))) {}
+Timer::~Timer() { cancel(); }
+Timer::Timer(Timer&&) noexcept = default;
+Timer& Timer::operator=(Timer&& other) noexcept {
+  if (this != &other) {
+    cancel();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+void Timer::start(Duration delay, Function<void()> done) {
+  State& state = *state_;
+  const TimePoint now = std::chrono::steady_clock::now();
+  // A delay of years must not wrap around into the past.
+  state.due = delay < TimePoint::max() - now ? now + delay : TimePoint::max();
+  Function<void()> old = std::exchange(state.done, std::move(done));
+  if (state.waiting && state.armed <= state.due) return;
+  state.arm();
+}
+
+void Timer::cancel() noexcept {
+  if (state_) state_->cancel();
+}
+
+bool Timer::active() const noexcept { return state_ && state_->done; }
+
+}  // namespace godwit::inline v0
