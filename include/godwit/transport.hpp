@@ -1,0 +1,11 @@
+// Umbrella of the transport module.
+#pragma once
+
+#include "godwit/transport/command.hpp"
+#include "godwit/transport/connection.hpp"
+#include "godwit/transport/framing.hpp"
+#include "godwit/transport/memory.hpp"
+#include "godwit/transport/rpc_server.hpp"
+#include "godwit/transport/socket.hpp"
+#include "godwit/transport/stdio.hpp"
+#include "godwit/transport/stream_transport.hpp"

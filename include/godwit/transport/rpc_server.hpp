@@ -1,0 +1,52 @@
+// RpcServer: one Router offered to many: over stdio, TCP, unix sockets, or transports of your own. Keeps
+// the connections, drops each when it ends, and closes them all in order.
+//
+// Threads: the one that drives the loop.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "godwit/base/error.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/io/address.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/rpc/peer.hpp"
+#include "godwit/rpc/router.hpp"
+#include "godwit/rpc/transport.hpp"
+#include "godwit/transport/framing.hpp"
+
+namespace godwit::inline v0 {
+
+class GODWIT_API RpcServer {
+ public:
+  /// Every connection gets the router and a copy of the options.
+  RpcServer(Loop& loop, std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options = {});
+  ~RpcServer();
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  /// Listens; gives the address that is in use, e.g. the port picked for "127.0.0.1:0".
+  Result<std::string> listen_tcp(const Address& address, Framing framing = Framing::newline);
+  Result<std::string> listen_unix(const std::string& path, Framing framing = Framing::newline);
+  /// Speaks over stdin and stdout. When the input ends, the server closes.
+  Result<void> serve_stdio(Framing framing = Framing::newline);
+  /// Speaks over any transport.
+  void serve(std::unique_ptr<rpc::Transport> transport);
+
+  std::size_t connections() const noexcept;
+  /// Stops listening and closes every connection; handlers get Limits::eof_grace to finish.
+  void close();
+  /// Called from the loop when close() is through.
+  void on_closed(Function<void()> done);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace godwit::inline v0

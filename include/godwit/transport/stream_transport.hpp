@@ -1,0 +1,118 @@
+// StreamTransport: messages over a byte stream: a socket, or a pair of pipes.
+//
+// Owner: whoever speaks the protocol. It may be destroyed at any time, also inside a callback of
+// its Receiver; then nothing more is called and what was not written yet is lost. Threads: the one
+// that drives the loop.
+//
+// Output gathers while a burst of input is being delivered and leaves with one write. A peer that
+// does not read slows itself down: above Limits::output_queue_bytes nothing more is read from it,
+// and past four times as much the connection is closed.
+//
+// When the input ends, every message before the end has been delivered and what was waiting has
+// been written, as long as the other side does not stand still for Limits::eof_grace, before
+// on_close() comes. Late answers can still be written after it, until close() or the destructor, if
+// the other side only stopped sending.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/io/stream.hpp"
+#include "godwit/io/timer.hpp"
+#include "godwit/rpc/transport.hpp"
+#include "godwit/transport/framing.hpp"
+
+namespace godwit::inline v0 {
+
+class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handler {
+ public:
+  /// One stream for both directions.
+  StreamTransport(Loop& loop, Stream both, Framing framing = Framing::newline,
+                  const Limits& limits = {});
+  /// One for each.
+  StreamTransport(Loop& loop, Stream input, Stream output, Framing framing = Framing::newline,
+                  const Limits& limits = {});
+  ~StreamTransport() override;
+  StreamTransport(const StreamTransport&) = delete;
+  StreamTransport& operator=(const StreamTransport&) = delete;
+
+  void start(rpc::Receiver& receiver) override;
+  std::string& output() override { return out_; }
+  void finish_message(std::size_t begin) override;
+  void flush() override;
+  void close() override;
+
+  /// Bytes that the peer has not taken yet.
+  std::size_t unsent() const noexcept { return ready_ - sent_; }
+  /// Calls `done` from the loop once everything is written, or can never be.
+  void when_flushed(Function<void()> done) override;
+
+ protected:
+  /// For transports that know more about the end, such as how a child process died. Called once, in
+  /// place of telling the receiver; must lead to tell_closed().
+  virtual void on_closing(Error reason);
+  void tell_closed(const Error& reason);
+
+  Stream& input_stream() noexcept { return input_; }
+  bool started() const noexcept { return phase_ != Phase::idle; }
+  /// Whether the other side ended the connection, and not this one.
+  bool input_ended() const noexcept { return end_seen_; }
+  /// Closes a separate output stream now; what waits in it is lost.
+  void close_output() noexcept;
+
+ private:
+  enum class Phase : std::uint8_t {
+    idle,     // not started
+    open,     // both ways
+    ended,    // the input ended; what waits is being written
+    closing,  // close() was called; what waits is being written
+    closed,   // on_closing() was called; perhaps late answers are still written
+  };
+  struct Burst;
+
+  std::span<char> on_space() override;
+  void on_data(std::size_t size) override;
+  void on_end(const Result<void>& how) override;
+  void on_writable() override;
+
+  void pump();
+  void write_out();
+  void compact();
+  void drop_output() noexcept;
+  void broken(Error reason);
+  void finish(Error reason, Phase phase);
+  void linger();
+  void settle();
+  Stream& out_stream() noexcept { return output_ ? *output_ : input_; }
+
+  Loop& loop_;
+  Limits limits_;
+  FrameDecoder decoder_;
+  Stream input_;
+  std::optional<Stream> output_;
+  Timer linger_;
+  rpc::Receiver* receiver_ = nullptr;
+
+  std::string out_;
+  std::size_t sent_ = 0;   // of out_
+  std::size_t ready_ = 0;  // end of the last finished message
+  Phase phase_ = Phase::idle;
+  Framing framing_;
+  bool paused_ = false;        // the peer does not read fast enough
+  bool blocked_ = false;       // on_writable is awaited
+  bool write_failed_ = false;  // nothing can be written any more
+  bool end_seen_ = false;      // the input ended, perhaps while messages are held back
+  bool told_ = false;
+  Error reason_;
+  Function<void()> when_flushed_;
+  Burst* burst_ = nullptr;                  // set while input is being delivered
+  std::shared_ptr<StreamTransport*> self_;  // emptied by the destructor, for posted work
+};
+
+}  // namespace godwit::inline v0
