@@ -1,7 +1,6 @@
 // The smallest honest server: method `echo` answers with its `message`. What the load generator
 // measures is the library.
 #include <godwit/godwit.hpp>
-
 #include <iostream>
 #include <string_view>
 

@@ -1,10 +1,10 @@
 // Parsing, decoding and writing beside the libraries people use today, in one run. Only the ratios
 // mean anything: absolute times depend on the machine and its neighbours.
 #include <benchmark/benchmark.h>
-#include <godwit/json.hpp>
 #include <simdjson.h>
 
 #include <boost/json.hpp>
+#include <godwit/json.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -23,9 +23,7 @@ const std::string& message(const benchmark::State& state) {
   static const std::string large = padded(bench::large_call());
   return state.range(0) == 0 ? small : large;
 }
-void sizes(benchmark::internal::Benchmark* b) {
-  b->ArgName("large")->Arg(0)->Arg(1);
-}
+void sizes(benchmark::internal::Benchmark* b) { b->ArgName("large")->Arg(0)->Arg(1); }
 void finish(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(message(state).size()));
 }

@@ -1,6 +1,5 @@
 // Both ends of a connection in one program, joined in memory.
 #include <godwit/godwit.hpp>
-
 #include <iostream>
 
 struct Subtract {

@@ -1,5 +1,4 @@
 #include <godwit/godwit.hpp>
-
 #include <iostream>
 
 struct Subtract {  // the struct is the schema

@@ -5,7 +5,6 @@
 //   jsonrpc_client --framing content-length --unix PATH
 //   jsonrpc_client -- ./jsonrpc_server --stdio        starts the server itself
 #include <godwit/godwit.hpp>
-
 #include <iostream>
 #include <optional>
 #include <string>

@@ -3,10 +3,9 @@
 //   jsonrpc_server --stdio
 //   jsonrpc_server --tcp 127.0.0.1:8080
 //   jsonrpc_server --unix /tmp/calculator.sock --framing content-length
-#include <godwit/godwit.hpp>
-
 #include <csignal>
 #include <cstdint>
+#include <godwit/godwit.hpp>
 #include <iostream>
 #include <numeric>
 #include <string>
@@ -117,8 +116,7 @@ int main(int argc, char** argv) {
   }
   if (where != "--stdio") std::cout << "listening on " << *address << std::endl;
 
-  auto signals =
-      godwit::Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { server.close(); });
+  auto signals = godwit::Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { server.close(); });
   if (!signals) return fail(signals.error().message);
   server.on_closed([&] { loop.stop(); });
   loop.run();

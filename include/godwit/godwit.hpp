@@ -1,5 +1,5 @@
-// Umbrella: everything godwit offers today. Programs that need less include less: each module has an
-// umbrella of its own (godwit/json.hpp, godwit/rpc.hpp, …) and each name a header.
+// Umbrella: everything godwit offers today. Programs that need less include less: each module has
+// an umbrella of its own (godwit/json.hpp, godwit/rpc.hpp, …) and each name a header.
 #pragma once
 
 #include "godwit/base.hpp"

@@ -8,6 +8,7 @@
 
 #include "number.hpp"
 #include "pattern.hpp"
+#include "pattern_class.hpp"
 #include "pattern_property.hpp"
 
 namespace godwit::inline v0::json::detail {
@@ -19,90 +20,6 @@ constexpr int deepest_group = 100;
 // What RE2 takes in one repetition; larger counts are written as several.
 constexpr unsigned largest_count = 1'000;
 constexpr unsigned largest_total = 20'000;
-constexpr char32_t last_code = 0x10ffff;
-
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-constexpr std::array<Range, 1> digits{{{'0', '9'}}};
-constexpr std::array<Range, 4> word{{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}};
-// ECMA-262 WhiteSpace and LineTerminator.
-constexpr std::array<Range, 10> space{{{0x09, 0x0d},
-                                       {0x20, 0x20},
-                                       {0xa0, 0xa0},
-                                       {0x1680, 0x1680},
-                                       {0x2000, 0x200a},
-                                       {0x2028, 0x2029},
-                                       {0x202f, 0x202f},
-                                       {0x205f, 0x205f},
-                                       {0x3000, 0x3000},
-                                       {0xfeff, 0xfeff}}};
-
-/// A class of characters: ranges, and Unicode properties that only RE2 knows.
-class CharacterClass {
- public:
-  void add(char32_t first, char32_t last) { ranges_.push_back({first, last}); }
-  template <std::size_t N>
-  void add(const std::array<Range, N>& ranges, bool negated) {
-    if (!negated) {
-      ranges_.insert(ranges_.end(), ranges.begin(), ranges.end());
-      return;
-    }
-    char32_t next = 0;
-    for (const Range& range : ranges) {
-      if (range.first > next) add(next, range.first - 1);
-      next = range.last + 1;
-    }
-    add(next, last_code);
-  }
-  void add_property(std::string text) {
-    properties_ += std::move(text);
-    ++property_count_;
-  }
-
-  /// About how many instructions of RE2 it takes: UTF-8 makes a tree of every range beyond ASCII,
-  /// and a property has hundreds of them.
-  std::uint64_t size(bool negated) const {
-    std::uint64_t total = negated ? 12 : 0;
-    for (const Range& range : ranges_) total += range.last < 0x80 ? 1 : 6;
-    return total + property_count_ * 1'200;
-  }
-
-  /// As RE2 writes it. Surrogates do not occur in UTF-8 text and are left out.
-  std::string text(bool negated) const {
-    std::string out;
-    for (const Range& range : ranges_) {
-      if (range.first < 0xd800 && range.last >= 0xd800) {
-        append(out, range.first, 0xd7ff);
-        if (range.last > 0xdfff) append(out, 0xe000, range.last);
-      } else if (range.first >= 0xd800 && range.first <= 0xdfff) {
-        if (range.last > 0xdfff) append(out, 0xe000, range.last);
-      } else {
-        append(out, range.first, range.last);
-      }
-    }
-    out += properties_;
-    if (out.empty()) return negated ? "[\\x{0}-\\x{10ffff}]" : "[^\\x{0}-\\x{10ffff}]";
-    return (negated ? "[^" : "[") + out + "]";
-  }
-
- private:
-  static void append(std::string& out, char32_t first, char32_t last) {
-    std::array<char, 40> text;
-    const int length = first == last
-                           ? std::snprintf(text.data(), text.size(), "\\x{%x}", unsigned{first})
-                           : std::snprintf(text.data(), text.size(), "\\x{%x}-\\x{%x}",
-                                           unsigned{first}, unsigned{last});
-    out.append(text.data(), static_cast<std::size_t>(length));
-  }
-
-  std::vector<Range> ranges_;
-  std::string properties_;
-  std::uint64_t property_count_ = 0;
-};
-
 class Translator {
  public:
   explicit Translator(std::string_view source) : source_(source) {}
@@ -547,7 +464,7 @@ class Translator {
       return unsupported("the Unicode property \"" + std::string(name) + "\" is not supported");
     }
     if (property.kind == UnicodeProperty::Kind::range) {
-      const std::array<Range, 1> range{{{property.first, property.last}}};
+      const std::array<CodeRange, 1> range{{{property.first, property.last}}};
       if (negated && property.last == last_code) return;  // the complement of everything
       return set.add(range, negated);
     }

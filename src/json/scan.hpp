@@ -123,10 +123,9 @@ inline bool may_hold_negative_zero(std::string_view text) noexcept {
     };
     // Four blocks at once as long as there is nothing, which is nearly always.
     constexpr std::size_t stride = 4 * block_size;
-    while (at + stride + 1 <= text.size() &&
-           (pair(at) | pair(at + block_size) | pair(at + 2 * block_size) |
-            pair(at + 3 * block_size))
-                   .mask() == 0) {
+    while (at + stride + 1 <= text.size() && (pair(at) | pair(at + block_size) |
+                                              pair(at + 2 * block_size) | pair(at + 3 * block_size))
+                                                     .mask() == 0) {
       at += stride;
     }
     for (; at + block_size + 1 <= text.size(); at += block_size) {

@@ -1,7 +1,6 @@
 #include "schema_evaluator.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "godwit/json/writer.hpp"
 #include "schema_message.hpp"
@@ -9,26 +8,6 @@
 namespace godwit::inline v0::json::detail {
 
 namespace {
-
-bool takes_type(const SchemaNode& node, View value) noexcept {
-  switch (value.type()) {
-    case Type::null:
-      return (node.types & null_bit) != 0;
-    case Type::boolean:
-      return (node.types & boolean_bit) != 0;
-    case Type::string:
-      return (node.types & string_bit) != 0;
-    case Type::array:
-      return (node.types & array_bit) != 0;
-    case Type::object:
-      return (node.types & object_bit) != 0;
-    case Type::number:
-      break;
-  }
-  const unsigned wanted = node.types & (real_bit | whole_bit);
-  if (wanted == 0 || wanted == (real_bit | whole_bit)) return wanted != 0;
-  return value.is_integer() == (wanted == whole_bit);
-}
 
 /// Negative, 0 or positive.
 int compare(View value, const NumberBound& bound) noexcept {
@@ -42,25 +21,24 @@ int compare(View value, const NumberBound& bound) noexcept {
 
 }  // namespace
 
-int ObjectChecks::find(std::string_view name) const noexcept {
-  const auto same = [&](const NamedMember& member) {
-    return member.name.size() == name.size() &&
-           std::memcmp(member.name.data(), name.data(), name.size()) == 0;
-  };
-  constexpr std::size_t few = 8;
-  if (members.size() <= few) {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (same(members[i])) return static_cast<int>(i);
-    }
-    return -1;
+bool SchemaNode::takes(View instance) const noexcept {
+  switch (instance.type()) {
+    case Type::null:
+      return (types & null_bit) != 0;
+    case Type::boolean:
+      return (types & boolean_bit) != 0;
+    case Type::string:
+      return (types & string_bit) != 0;
+    case Type::array:
+      return (types & array_bit) != 0;
+    case Type::object:
+      return (types & object_bit) != 0;
+    case Type::number:
+      break;
   }
-  const auto found = std::lower_bound(
-      members.begin(), members.end(), name, [](const NamedMember& member, std::string_view text) {
-        if (member.name.size() != text.size()) return member.name.size() < text.size();
-        return std::memcmp(member.name.data(), text.data(), text.size()) < 0;
-      });
-  if (found == members.end() || !same(*found)) return -1;
-  return static_cast<int>(found - members.begin());
+  const unsigned wanted = types & (real_bit | whole_bit);
+  if (wanted == 0 || wanted == (real_bit | whole_bit)) return wanted != 0;
+  return instance.is_integer() == (wanted == whole_bit);
 }
 
 bool SchemaEvaluator::run(View instance) {
@@ -135,7 +113,7 @@ bool SchemaEvaluator::check_entered(const SchemaNode& node, const Spot& spot) {
 }
 
 bool SchemaEvaluator::check_parts(const SchemaNode& node, const Spot& spot) {
-  if (node.types != every_type && !takes_type(node, spot.value)) {
+  if (node.types != every_type && !node.takes(spot.value)) {
     if (!spot.loud) return false;
     return fail(spot, node, "type", [&] {
       return "expected " + type_names(node.types) + ", got " + excerpt(spot.value);
@@ -313,326 +291,6 @@ bool SchemaEvaluator::check_string(const SchemaNode& node, const Spot& spot,
     });
   }
   return ok;
-}
-
-bool SchemaEvaluator::child(const SchemaNode& given, const SchemaNode& by, std::string_view keyword,
-                            View value, const Step& step, const Spot& spot) {
-  const SchemaNode& schema = given.alias ? *given.alias : given;
-  if (schema.always) return true;
-  const Spot inner{value, &step, spot.scope, nullptr, spot.loud};
-  if (schema.never) {
-    if (!spot.loud) return false;
-    return fail(inner, by, keyword, [&] {
-      return step.index == no_index ? "this member is not allowed" : "this item is not allowed";
-    });
-  }
-  return check(schema, inner);
-}
-
-bool SchemaEvaluator::check_array(const SchemaNode& node, const Spot& spot) {
-  const ArrayChecks& checks = *node.array;
-  const std::size_t size = spot.value.size();
-  bool ok = true;
-  if (size < checks.min || size > checks.max) {
-    if (!spot.loud) return false;
-    const bool few = size < checks.min;
-    ok = fail(spot, node, few ? "minItems" : "maxItems", [&] {
-      return "has " + counted(size, "item") +
-             (few ? ", expected at least " : ", expected at most ") +
-             std::to_string(few ? checks.min : checks.max);
-    });
-  }
-  if (!checks.prefix.empty() || checks.rest) {
-    if (!meter_.spend(size / 8)) return false;
-    std::size_t position = 0;
-    for (View item : spot.value.items()) {
-      const bool listed = position < checks.prefix.size();
-      const SchemaNode* schema = listed ? checks.prefix[position] : checks.rest;
-      if (!schema) break;
-      const std::string_view keyword = listed ? checks.prefix_keyword : checks.rest_keyword;
-      if (!child(*schema, node, keyword, item, {spot.path, {}, position}, spot)) {
-        ok = false;
-        if (enough(spot)) return false;
-      }
-      if (spot.marks) spot.marks->set(position);
-      ++position;
-    }
-    if (spot.marks && checks.rest) spot.marks->set_all();
-  }
-  if (checks.contains && !check_contains(node, spot)) {
-    ok = false;
-    if (enough(spot)) return false;
-  }
-  if (checks.unique) {
-    const EqualItems twins = find_equal_items(spot.value, meter_);
-    if (twins.found) {
-      if (!spot.loud) return false;
-      ok = fail(spot, node, "uniqueItems", [&] {
-        return "the items " + std::to_string(twins.first) + " and " + std::to_string(twins.second) +
-               " are equal";
-      });
-    }
-  }
-  return ok;
-}
-
-bool SchemaEvaluator::check_contains(const SchemaNode& node, const Spot& spot) {
-  const ArrayChecks& checks = *node.array;
-  std::uint64_t found = 0;
-  std::size_t position = 0;
-  for (View item : spot.value.items()) {
-    const Step step{spot.path, {}, position};
-    if (check(*checks.contains, {item, &step, spot.scope, nullptr, false})) {
-      ++found;
-      if (spot.marks) spot.marks->set(position);
-      // Nothing that follows can change the answer.
-      if (!spot.marks && found >= checks.min_contains && checks.max_contains == no_bound) break;
-      if (found > checks.max_contains && !spot.loud) return false;
-    }
-    if (meter_.spent()) return false;
-    ++position;
-  }
-  if (found >= checks.min_contains && found <= checks.max_contains) return true;
-  if (!spot.loud) return false;
-  const bool few = found < checks.min_contains;
-  const std::string_view keyword =
-      !few ? "maxContains" : (checks.min_contains == 1 ? "contains" : "minContains");
-  return fail(spot, node, keyword, [&] {
-    return counted(found, "item") + (found == 1 ? " matches" : " match") +
-           " the schema in \"contains\", expected at " + (few ? "least " : "most ") +
-           std::to_string(few ? checks.min_contains : checks.max_contains);
-  });
-}
-
-bool SchemaEvaluator::check_object(const SchemaNode& node, const Spot& spot) {
-  const ObjectChecks& checks = *node.object;
-  const std::size_t size = spot.value.size();
-  bool ok = true;
-  if (size < checks.min || size > checks.max) {
-    if (!spot.loud) return false;
-    const bool few = size < checks.min;
-    ok = fail(spot, node, few ? "minProperties" : "maxProperties", [&] {
-      return "has " + counted(size, "member") +
-             (few ? ", expected at least " : ", expected at most ") +
-             std::to_string(few ? checks.min : checks.max);
-    });
-  }
-  if (!checks.walks_members) return ok;
-  if (!meter_.spend((checks.members.size() + checks.required.size()) / 64)) return false;
-  PositionSet seen(checks.members.size());
-  if (!check_members(node, spot, seen)) {
-    ok = false;
-    if (enough(spot)) return false;
-  }
-  for (const std::uint32_t position : checks.required) {
-    if (seen.test(position)) continue;
-    if (!spot.loud) return false;
-    ok = fail(spot, node, "required",
-              [&] { return quote(checks.members[position].name) + " is missing"; });
-    if (enough(spot)) return false;
-  }
-  for (const auto& dependent : checks.dependent_names) {
-    if (!seen.test(dependent.trigger)) continue;
-    if (!meter_.spend(1 + dependent.names.size() / 16)) return false;
-    for (const std::uint32_t position : dependent.names) {
-      if (seen.test(position)) continue;
-      if (!spot.loud) return false;
-      ok = fail(spot, node, dependent.keyword, [&] {
-        return quote(checks.members[position].name) + " is missing, which " +
-               quote(checks.members[dependent.trigger].name) + " needs beside it";
-      });
-      if (enough(spot)) return false;
-    }
-  }
-  for (const auto& dependent : checks.dependent_schemas) {
-    if (!seen.test(dependent.trigger)) continue;
-    if (!check(*dependent.schema, spot)) {
-      ok = false;
-      if (enough(spot)) return false;
-    }
-  }
-  return ok;
-}
-
-bool SchemaEvaluator::check_members(const SchemaNode& node, const Spot& spot, PositionSet& seen) {
-  const ObjectChecks& checks = *node.object;
-  if (!meter_.spend(spot.value.size() / 4)) return false;
-  bool ok = true;
-  std::size_t position = 0;
-  const auto apply = [&](const SchemaNode& schema, std::string_view keyword,
-                         const MemberView& member) {
-    if (!child(schema, node, keyword, member.value, {spot.path, member.key, no_index}, spot)) {
-      ok = false;
-    }
-    return ok || !enough(spot);
-  };
-  for (const MemberView member : spot.value.members()) {
-    bool known = checks.skipped_pattern;
-    if (const int named = checks.find(member.key); named >= 0) {
-      const auto index = static_cast<std::size_t>(named);
-      seen.set(index);
-      if (const SchemaNode* schema = checks.members[index].schema) {
-        known = true;
-        if (!apply(*schema, "properties", member)) return false;
-      }
-    }
-    for (const auto& [pattern, schema] : checks.patterns) {
-      if (!matches(*pattern, member.key)) continue;
-      known = true;
-      if (!apply(*schema, "patternProperties", member)) return false;
-    }
-    if (!known && checks.additional) {
-      known = true;
-      if (!apply(*checks.additional, "additionalProperties", member)) return false;
-    }
-    if (checks.names && !check_name(node, spot, member.key)) {
-      ok = false;
-      if (enough(spot)) return false;
-    }
-    if (known && spot.marks) spot.marks->set(position);
-    ++position;
-  }
-  return ok;
-}
-
-bool SchemaEvaluator::check_name(const SchemaNode& node, const Spot& spot, std::string_view name) {
-  const SchemaNode& schema =
-      node.object->names->alias ? *node.object->names->alias : *node.object->names;
-  if (schema.always) return true;
-  if (!meter_.spend(1)) return false;
-  const Step step{spot.path, name, no_index};
-  const Spot inner{View(), &step, spot.scope, nullptr, spot.loud};
-  if (schema.never) {
-    return fail(inner, node, "propertyNames",
-                [&] { return std::string("no member is allowed here"); });
-  }
-  // The usual case asks only about the text.
-  if (!schema.value && !schema.logic && (schema.types & string_bit) != 0) {
-    return !schema.string || check_string(schema, inner, name);
-  }
-  // A member name is no value of its own document: it gets one.
-  if (!meter_.spend(4 + name.size() / 64)) return false;
-  if (!name_document_) name_document_.emplace();
-  const auto view = name_document_->parse(quote(name));
-  return view && check(schema, {*view, &step, spot.scope, nullptr, spot.loud});
-}
-
-bool SchemaEvaluator::check_logic(const SchemaNode& node, const Spot& spot) {
-  const LogicChecks& logic = *node.logic;
-  bool ok = true;
-  const auto all_of = [&](const std::vector<const SchemaNode*>& list) {
-    for (const SchemaNode* schema : list) {
-      if (check(*schema, spot)) continue;
-      ok = false;
-      if (enough(spot)) return false;
-    }
-    return true;
-  };
-  if (!all_of(logic.refs) || !all_of(logic.all)) return false;
-  if (logic.dynamic && !check_dynamic(*logic.dynamic, spot)) ok = false;
-  if (!ok && enough(spot)) return false;
-  if (!logic.any.empty() && !check_any(node, spot)) ok = false;
-  if (!ok && enough(spot)) return false;
-  if (!logic.one.empty() && !check_one(node, spot)) ok = false;
-  if (!ok && enough(spot)) return false;
-  if (logic.negated && check(*logic.negated, spot.quiet())) {
-    if (!spot.loud) return false;
-    ok = fail(spot, node, "not",
-              [&] { return excerpt(spot.value) + " matches the schema that it must not match"; });
-  }
-  if (logic.condition && !check_condition(node, spot)) ok = false;
-  return ok;
-}
-
-// Evaluated for its answer only; what it evaluated counts if the answer is yes.
-bool SchemaEvaluator::branch(const SchemaNode& node, const Spot& spot) {
-  if (!spot.marks) return check(node, spot.quiet());
-  if (!meter_.spend(spot.value.size() / 1024)) return false;
-  PositionSet marks(spot.value.size());
-  if (!check(node, spot.quiet(&marks))) return false;
-  spot.marks->merge(marks);
-  return true;
-}
-
-const SchemaNode* SchemaEvaluator::only_fit(const std::vector<const SchemaNode*>& alternatives,
-                                            View value) {
-  if (!meter_.spend(alternatives.size() / 8)) return nullptr;
-  const SchemaNode* fit = nullptr;
-  for (const SchemaNode* alternative : alternatives) {
-    const SchemaNode& node = alternative->alias ? *alternative->alias : *alternative;
-    if (node.never || !takes_type(node, value)) continue;
-    if (fit) return nullptr;
-    fit = &node;
-  }
-  return fit;
-}
-
-bool SchemaEvaluator::check_any(const SchemaNode& node, const Spot& spot) {
-  const auto& alternatives = node.logic->any;
-  // "An integer of at most 10, or null": what is wrong with 12 is that it is more than 10.
-  if (spot.loud) {
-    if (const SchemaNode* fit = only_fit(alternatives, spot.value)) return check(*fit, spot);
-  }
-  bool any = false;
-  for (const SchemaNode* alternative : alternatives) {
-    if (!branch(*alternative, spot)) continue;
-    any = true;
-    if (!spot.marks) return true;
-  }
-  if (any) return true;
-  if (!spot.loud) return false;
-  return fail(spot, node, "anyOf", [&] {
-    return excerpt(spot.value) + " matches none of the " +
-           counted(alternatives.size(), "alternative");
-  });
-}
-
-bool SchemaEvaluator::check_one(const SchemaNode& node, const Spot& spot) {
-  const auto& alternatives = node.logic->one;
-  if (spot.loud) {
-    if (const SchemaNode* fit = only_fit(alternatives, spot.value)) return check(*fit, spot);
-  }
-  std::size_t count = 0;
-  std::size_t first = 0;
-  for (std::size_t i = 0; i < alternatives.size(); ++i) {
-    if (!branch(*alternatives[i], spot)) continue;
-    if (++count == 1) {
-      first = i;
-      continue;
-    }
-    if (!spot.loud) return false;
-    return fail(spot, node, "oneOf", [&] {
-      return excerpt(spot.value) + " matches alternative " + std::to_string(first) + " and " +
-             std::to_string(i) + ", expected exactly one";
-    });
-  }
-  if (count == 1) return true;
-  if (!spot.loud) return false;
-  return fail(spot, node, "oneOf", [&] {
-    return excerpt(spot.value) + " matches none of the " +
-           counted(alternatives.size(), "alternative");
-  });
-}
-
-bool SchemaEvaluator::check_condition(const SchemaNode& node, const Spot& spot) {
-  const LogicChecks& logic = *node.logic;
-  const bool holds = branch(*logic.condition, spot);
-  const SchemaNode* next = holds ? logic.then : logic.otherwise;
-  return !next || check(*next, spot);
-}
-
-bool SchemaEvaluator::check_dynamic(const DynamicRef& ref, const Spot& spot) {
-  const SchemaNode* target = ref.fallback;
-  // The outermost resource that has the anchor wins, so the last one found on the way out.
-  std::size_t length = 0;
-  for (const Scope* scope = spot.scope; scope; scope = scope->outer, ++length) {
-    const auto found = std::lower_bound(
-        ref.targets->begin(), ref.targets->end(), scope->resource,
-        [](const auto& entry, std::uint32_t resource) { return entry.first < resource; });
-    if (found != ref.targets->end() && found->first == scope->resource) target = found->second;
-  }
-  if (!meter_.spend(length / 2)) return false;
-  return check(*target, spot);
 }
 
 }  // namespace godwit::inline v0::json::detail

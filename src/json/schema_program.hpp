@@ -163,6 +163,9 @@ struct SchemaNode {
   const SchemaNode* unevaluated_members = nullptr;
   /// Where it stands, for people.
   std::string location{};
+
+  /// True if "type" admits the instance.
+  bool takes(View instance) const noexcept;
 };
 
 struct SchemaProgram {

@@ -73,15 +73,16 @@ void Writer::real(double v) {
 }
 
 // Most numbers that people and programs write have few decimals, and those need no search for the
-// shortest digits: if v is the double nearest to m / 10^6 and m has at most 15 digits, then m with its
-// point set and its zeros cut off is the only decimal of so few digits that reads back as v.
+// shortest digits: if v is the double nearest to m / 10^6 and m has at most 15 digits, then m with
+// its point set and its zeros cut off is the only decimal of so few digits that reads back as v.
 bool Writer::short_decimal(double v) {
   constexpr double scale = 1e6;
   const double scaled = v * scale;
   if (!(scaled > -1e15 && scaled < 1e15)) return false;
   const auto whole = static_cast<std::int64_t>(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
   // Both are exact doubles, so the division is rounded once, just as reading the decimal is.
-  if (static_cast<double>(whole) / scale != v || whole == 0) return false;  // -0.0 goes the long way
+  if (static_cast<double>(whole) / scale != v || whole == 0)
+    return false;  // -0.0 goes the long way
   char text[24];
   char* at = text + sizeof text;
   auto rest = static_cast<std::uint64_t>(whole < 0 ? -whole : whole);

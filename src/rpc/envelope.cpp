@@ -6,7 +6,15 @@ namespace godwit::inline v0::rpc::detail {
 
 namespace {
 
-enum Seen : unsigned { none = 0, version = 1, method = 2, params = 4, id = 8, result = 16, error = 32 };
+enum Seen : unsigned {
+  none = 0,
+  version = 1,
+  method = 2,
+  params = 4,
+  id = 8,
+  result = 16,
+  error = 32
+};
 
 /// Bit and place of a member of the envelope; 0 for one that JSON-RPC does not know.
 unsigned known_member(std::string_view key) {

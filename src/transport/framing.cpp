@@ -91,6 +91,15 @@ bool FrameDecoder::partial() const noexcept {
          state_ == State::body || (state_ == State::header && header_ > 0);
 }
 
+void FrameDecoder::finish() {
+  if (state_ != State::line || begin_ == end_) return;
+  const std::string_view rest(buffer_.get() + begin_, end_ - begin_);
+  const std::size_t last = rest.find_last_not_of(" \t\r");
+  if (last == rest.npos || (rest[last] != '}' && rest[last] != ']')) return;
+  prepare()[0] = '\n';
+  commit(1);
+}
+
 FrameDecoder::Event FrameDecoder::next() {
   switch (state_) {
     case State::line:

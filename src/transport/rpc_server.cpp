@@ -33,8 +33,8 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   }
 
   void add(std::unique_ptr<rpc::Transport> transport, bool last) {
-    const auto at = connections.emplace(connections.end(), loop, std::move(transport), router,
-                                        options);
+    const auto at =
+        connections.emplace(connections.end(), loop, std::move(transport), router, options);
     at->on_close([weak = weak_from_this(), at, last](const Error&) {
       const auto self = weak.lock();
       if (!self) return;

@@ -95,6 +95,7 @@ void StreamTransport::pump() {
 void StreamTransport::on_end(const Result<void>& how) {
   if (phase_ != Phase::open) return;
   end_seen_ = true;
+  if (how) decoder_.finish();
   if (!write_failed_) {  // else that is the reason
     reason_ = !how                 ? how.error()
               : decoder_.partial() ? error("the other side closed the connection inside a message")

@@ -138,8 +138,8 @@ TEST(JsonrpcExample, AnswersEveryShape) {
   for (const json::Value& shape : *(*shapes)["cases"].as_array()) {
     SCOPED_TRACE(shape["name"].get<std::string>());
     Child server(loop, {bin + "/jsonrpc_server", "--stdio"});
-    const std::string text = shape.contains("send_raw") ? shape["send_raw"].get<std::string>()
-                                                        : shape["send"].dump();
+    const std::string text =
+        shape.contains("send_raw") ? shape["send_raw"].get<std::string>() : shape["send"].dump();
     server.write(text + "\n");
     server.close_input();
     const std::string answer = server.rest();

@@ -189,6 +189,17 @@ TEST(Reflect, RecursiveStructs) {
   EXPECT_EQ(json::encode(*tree), text);
 }
 
+// Compared by its own ==, which makes clang look at the struct before it is complete.
+struct Directory {
+  std::map<std::string, Directory> entries{};
+  bool operator==(const Directory&) const = default;
+};
+
+TEST(Reflect, RecursiveStructsThatCompare) {
+  expect_json(Directory{{{"usr", {{{"lib", {}}}}}}},
+              R"({"entries":{"usr":{"entries":{"lib":{"entries":{}}}}}})");
+}
+
 struct Unusual {
   int Capital{};
   int _underscore{};

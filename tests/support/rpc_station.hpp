@@ -19,7 +19,7 @@
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/transport.hpp"
 
-namespace godwit::inline v0::test {
+namespace godwit::test {
 
 /// Equal as JSON. Texts that are not JSON are never equal.
 inline testing::AssertionResult same_json(std::string_view actual, std::string_view expected) {
@@ -108,4 +108,4 @@ inline void pump(Station& a, Station& b) {
   }
 }
 
-}  // namespace godwit::inline v0::test
+}  // namespace godwit::test

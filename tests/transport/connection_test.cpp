@@ -86,9 +86,9 @@ TEST(Connection, ShorterTimeoutsOvertakeLongerOnes) {
   Pair pair(router);
   std::vector<int> order;
   const auto call = [&](int name, Duration timeout) {
-    pair.client->peer().call<int>(
-        "never", rpc::no_params, [&order, name](Result<int>) { order.push_back(name); },
-        {.timeout = timeout});
+    pair.client->peer().call<int>("never", rpc::no_params,
+                                  [&order, name](Result<int>) { order.push_back(name); },
+                                  {.timeout = timeout});
   };
   call(3, 60ms);
   call(1, 10ms);
@@ -101,8 +101,7 @@ TEST(Connection, BlockingHandlersAnswerFromTheirThread) {
   ThreadPool pool(2);
   auto router = std::make_shared<rpc::Router>(&pool);
   const auto loop_thread = std::this_thread::get_id();
-  router->on("elsewhere",
-             rpc::blocking([=] { return std::this_thread::get_id() != loop_thread; }));
+  router->on("elsewhere", rpc::blocking([=] { return std::this_thread::get_id() != loop_thread; }));
   router->on("quick", [] { return true; });
   Pair pair(router);
   EXPECT_TRUE(*pair.client->ask<bool>("elsewhere"));

@@ -89,6 +89,29 @@ void same_for_every_split(const std::string& bytes, Framing framing, const Limit
   }
 }
 
+// `printf '{…}' | server`: people forget the last newline. A peer that died in the middle of a line
+// is another matter.
+TEST(Framing, ALastLineMayLackItsNewline) {
+  const auto at_end = [](std::string_view bytes) {
+    FrameDecoder decoder;
+    const std::span<char> space = decoder.prepare();
+    std::copy(bytes.begin(), bytes.end(), space.begin());
+    decoder.commit(bytes.size());
+    decoder.finish();
+    std::vector<std::string> messages;
+    while (decoder.next() == FrameDecoder::Event::message) {
+      messages.emplace_back(decoder.message());
+    }
+    return messages;
+  };
+  using Messages = std::vector<std::string>;
+  EXPECT_EQ(at_end("{\"a\":1}"), Messages{"{\"a\":1}"});
+  EXPECT_EQ(at_end("{}\n[1] \r"), (Messages{"{}", "[1] "}));
+  EXPECT_EQ(at_end("{\"a\":"), Messages{});
+  EXPECT_EQ(at_end("{}\n{\"a"), Messages{"{}"});
+  EXPECT_EQ(at_end(""), Messages{});
+}
+
 }  // namespace
 
 TEST(NewlineFraming, EverySplit) {

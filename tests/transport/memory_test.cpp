@@ -16,7 +16,9 @@ TEST(MemoryPair, MovesMessagesBothWaysNeverInsideACall) {
   Loop loop;
   auto [a, b] = godwit::memory_pair(loop);
   Recorder at_a, at_b;
-  at_b.on_each = [&, &side = b](std::string_view message) { send(*side, "re " + std::string(message)); };
+  at_b.on_each = [&, &side = b](std::string_view message) {
+    send(*side, "re " + std::string(message));
+  };
   a->start(at_a);
   b->start(at_b);
   send(*a, "one");

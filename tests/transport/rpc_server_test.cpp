@@ -45,7 +45,8 @@ TEST(RpcServer, ServesManyConnectionsFromOneRouter) {
   }
   int n = 0;
   for (Connection& client : clients) {
-    EXPECT_EQ(*client.ask<int>("double", std::vector{++n}), 2 * n);
+    ++n;
+    EXPECT_EQ(*client.ask<int>("double", std::vector{n}), 2 * n);
   }
   EXPECT_EQ(server.connections(), 20u);
   clients.clear();
@@ -93,7 +94,9 @@ TEST(RpcServer, DescriptorsAreBackToBaseAfterManyConnections) {
   RpcServer server(loop, doubler());
   const auto address = server.listen_tcp({.host = "127.0.0.1", .port = 0});
   ASSERT_TRUE(address);
-  { Connection warm_up(loop, dial(loop, *address)); }
+  {
+    Connection warm_up(loop, dial(loop, *address));
+  }
   ASSERT_TRUE(test::run_until(loop, [&] { return server.connections() == 0; }));
   const std::size_t before = test::open_descriptors();
   for (int i = 0; i < 200; ++i) {

@@ -1,4 +1,5 @@
-// Executor: where blocking handlers run. The core owns no thread; the program passes one of these in.
+// Executor: where blocking handlers run. The core owns no thread; the program passes one of these
+// in.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ class GODWIT_API Executor {
   virtual void execute(Function<void()> work) = 0;
 };
 
-/// A fixed set of threads fed from one queue. Destruction waits for the running work and drops the rest.
+/// A fixed set of threads fed from one queue. Destruction waits for the running work and drops the
+/// rest.
 class GODWIT_API ThreadPool final : public Executor {
  public:
   explicit ThreadPool(std::size_t threads = 4);

@@ -28,7 +28,8 @@ class Function<R(Args...)> {
              std::is_invocable_r_v<R, std::decay_t<F>&, Args...>)
   Function(F&& callable) {
     using Callable = std::decay_t<F>;
-    if constexpr (std::is_pointer_v<Callable> || std::is_member_pointer_v<Callable>) {
+    using Given = std::remove_reference_t<F>;  // a function itself, unlike a pointer, is never null
+    if constexpr (std::is_pointer_v<Given> || std::is_member_pointer_v<Given>) {
       if (callable == nullptr) return;
     }
     if constexpr (fits<Callable>) {

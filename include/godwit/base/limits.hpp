@@ -11,7 +11,8 @@
 namespace godwit::inline v0 {
 
 struct Limits {
-  /// One message from the peer. Large enough for an embedded image, small enough to hold many at once.
+  /// One message from the peer. Large enough for an embedded image, small enough to hold many at
+  /// once.
   std::size_t message_bytes_in = 4u << 20;
   /// One message to the peer; a larger answer becomes an internal error "response too large".
   std::size_t message_bytes_out = 16u << 20;
@@ -21,7 +22,8 @@ struct Limits {
   std::size_t json_members = 10'000;
   std::size_t json_items = 1'000'000;
   std::size_t json_key_bytes = 8u << 10;
-  /// 1,100 characters hold every finite double written out in full (at most 1,077 significant places).
+  /// 1,100 characters hold every finite double written out in full (at most 1,077 significant
+  /// places).
   std::size_t json_number_chars = 1'100;
 
   /// Entries of a batch; each also counts as a request in flight.
@@ -33,8 +35,9 @@ struct Limits {
   /// Own calls that set no timeout of their own.
   Duration call_timeout = std::chrono::seconds(60);
 
-  /// Bytes waiting to be written to a slow peer. Reading from it pauses above this bound and resumes
-  /// at half of it; a peer that lets its own answers pile up past four times the bound is closed.
+  /// Bytes waiting to be written to a slow peer. Reading from it pauses above this bound and
+  /// resumes at half of it; a peer that lets its own answers pile up past four times the bound is
+  /// closed.
   std::size_t output_queue_bytes = 1u << 20;
   /// An over-long line is thrown away up to this much before the connection is given up.
   std::size_t discard_bytes = 64u << 20;

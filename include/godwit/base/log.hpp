@@ -25,7 +25,8 @@ class GODWIT_API Log {
 
   /// Says nothing.
   Log() = default;
-  /// Hands every line of `least` or above to the sink, cut to 4 KiB. Exceptions of the sink are dropped.
+  /// Hands every line of `least` or above to the sink, cut to 4 KiB. Exceptions of the sink are
+  /// dropped.
   explicit Log(Sink sink, LogLevel least = LogLevel::info);
 
   /// One line per message to stderr: `godwit warning: …`.
@@ -44,11 +45,12 @@ class GODWIT_API Log {
   LogLevel least_ = LogLevel::info;
 };
 
-/// Lets the first `burst` lines of each `period` through and counts the rest, so that a hostile peer
-/// cannot flood the log. One thread at a time.
+/// Lets the first `burst` lines of each `period` through and counts the rest, so that a hostile
+/// peer cannot flood the log. One thread at a time.
 class GODWIT_API LogThrottle {
  public:
-  explicit LogThrottle(std::uint32_t burst = 10, Duration period = std::chrono::seconds(10)) noexcept
+  explicit LogThrottle(std::uint32_t burst = 10,
+                       Duration period = std::chrono::seconds(10)) noexcept
       : burst_(burst), period_(period) {}
 
   /// Writes the line, or counts it. The first line of a new period reports how many were left out.

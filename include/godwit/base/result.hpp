@@ -38,7 +38,8 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result() requires std::is_default_constructible_v<T>
+  Result()
+    requires std::is_default_constructible_v<T>
       : state_(std::in_place_index<0>) {}
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 

@@ -11,7 +11,8 @@
 
 namespace godwit::inline v0 {
 
-/// "MAJOR.MINOR.PATCH" of the library in use; differs from the macros when a shared library was swapped.
+/// "MAJOR.MINOR.PATCH" of the library in use; differs from the macros when a shared library was
+/// swapped.
 GODWIT_API std::string_view version() noexcept;
 
 }  // namespace godwit::inline v0

@@ -472,7 +472,7 @@ bool read(View view, T& out, DecodeFailure& failure) {
 /// A T from a view. Borrowed parts (std::string_view) live as long as the view's Document.
 template <class T>
 Result<T> decode(View view) {
-  static_assert(std::is_default_constructible_v<T>,
+  static_assert(Makeable<T>,
                 "godwit: this type has no JSON form; make it a plain struct (an aggregate with "
                 "default values) or specialise godwit::json::Codec for it");
   T out{};

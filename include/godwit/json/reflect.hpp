@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -26,19 +27,27 @@
 
 namespace godwit::inline v0::json {
 
+/// Can be made without arguments. Not std::is_default_constructible: clang answers that, and keeps
+/// the answer, too early for a struct with a defaulted == and a std::map of itself.
+template <class T>
+concept Makeable = requires { T{}; };
+
 /// A struct that can be reflected. std::array is an aggregate, too, but a container.
 template <class T>
-concept Reflected = std::is_class_v<T> && std::is_aggregate_v<T> &&
-                    std::is_default_constructible_v<T> && !requires(T object) {
-                      typename T::value_type;
-                      object.begin();
-                    };
+concept Reflected =
+    std::is_class_v<T> && std::is_aggregate_v<T> && Makeable<T> && !requires(T object) {
+      typename T::value_type;
+      object.begin();
+    };
 
 namespace detail {
 
 struct Anything {
+  // Never called, only named. Yet clang wants a definition where T has no linkage.
   template <class T>
-  operator T() const noexcept;  // never defined, only named
+  operator T() const noexcept {
+    std::abort();
+  }
 };
 
 template <class T, std::size_t... I>
@@ -66,7 +75,9 @@ template <class T>
 struct OnlyBaseOf {
   template <class Base>
     requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>)
-  operator Base() const noexcept;
+  operator Base() const noexcept {
+    std::abort();
+  }
 };
 template <class T>
 concept HasBase = requires { T{OnlyBaseOf<T>{}}; };

@@ -77,7 +77,7 @@ Value struct_schema(SchemaBuilder& builder) {
   Object properties;
   Array required;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    const auto one = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
+    [[maybe_unused]] const auto one = [&]<std::size_t J>(std::integral_constant<std::size_t, J>) {
       check_description<T, J>();
       const Field& field = descriptions<T>[J];
       Value schema = field_schema<FieldType<T, J>>(builder);

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,11 @@ struct CallHandle {
 struct NoParams {};
 inline constexpr NoParams no_params{};
 
+/// Gets the outcome of a call. Not deduced from: `call<Out>(…)` says what the result is read into,
+/// json::Value if nothing is said.
+template <class Out>
+using Done = std::type_identity_t<Function<void(Result<Out>)>>;
+
 class Batch;
 
 class GODWIT_API Peer final : public Receiver {
@@ -108,7 +114,7 @@ class GODWIT_API Peer final : public Receiver {
   /// answer or the end of the connection while it takes the message. It may close and even destroy
   /// the peer; what it throws goes to the log.
   template <class Out = json::Value, class Params = NoParams>
-  CallHandle call(std::string_view method, const Params& params, Function<void(Result<Out>)> done,
+  CallHandle call(std::string_view method, const Params& params, Done<Out> done,
                   const CallOptions& options = {}) {
     Outgoing request(*this, output_.output(), method, Outgoing::Kind::request);
     write_params(request, params);
@@ -196,7 +202,7 @@ class GODWIT_API Peer final : public Receiver {
   }
 
   template <class Out>
-  static RawDone adapt(Function<void(Result<Out>)> done) {
+  static RawDone adapt(Done<Out> done) {
     return [done = std::move(done)](Result<json::View> outcome) mutable {
       if (!outcome) return done(std::move(outcome).error());
       if constexpr (std::is_void_v<Out>) {
@@ -239,7 +245,7 @@ class GODWIT_API Batch {
   Batch& operator=(Batch&&) = delete;
 
   template <class Out = json::Value, class Params = NoParams>
-  Batch& call(std::string_view method, const Params& params, Function<void(Result<Out>)> done,
+  Batch& call(std::string_view method, const Params& params, Done<Out> done,
               const CallOptions& options = {}) {
     Peer::Outgoing request(*peer_, text_, method, Peer::Outgoing::Kind::request);
     Peer::write_params(request, params);

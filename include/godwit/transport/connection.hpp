@@ -1,8 +1,9 @@
-// Connection: a Peer on a Transport, driven by a Loop. Joins what the protocol core leaves to its host:
-// bytes, deadlines, and answers that come from other threads.
+// Connection: a Peer on a Transport, driven by a Loop. Joins what the protocol core leaves to its
+// host: bytes, deadlines, and answers that come from other threads.
 //
 // Owner: whoever made it; it may be destroyed at any time on the loop's thread except inside one of
-// its own callbacks (post the destruction to the loop instead). Threads: the one that drives the loop.
+// its own callbacks (post the destruction to the loop instead). Threads: the one that drives the
+// loop.
 #pragma once
 
 #include <memory>
@@ -32,20 +33,21 @@ class GODWIT_API Connection {
 
   rpc::Peer& peer() noexcept;
 
-  /// Called once from the loop when the connection is over: every call has its outcome and everything
-  /// that could be written was. The Connection may be destroyed in it.
+  /// Called once from the loop when the connection is over: every call has its outcome and
+  /// everything that could be written was. The Connection may be destroyed in it.
   void on_close(Function<void(const Error& reason)> done);
   /// Ends it: handlers get Limits::eof_grace to finish, what is waiting is written.
   void close();
   bool closed() const noexcept;
 
-  /// Calls and waits, driving the loop meanwhile: for programs whose main loop this is. Refused with
-  /// an error inside callbacks of the loop, where it could only hang.
+  /// Calls and waits, driving the loop meanwhile: for programs whose main loop this is. Refused
+  /// with an error inside callbacks of the loop, where it could only hang.
   template <class Out = json::Value, class Params = rpc::NoParams>
   Result<Out> ask(std::string_view method, const Params& params = {},
                   const rpc::CallOptions& options = {}) {
     if (auto error = cannot_wait()) return *std::move(error);
-    // Shared with the callback, which the peer may still hold when the loop was stopped from outside.
+    // Shared with the callback, which the peer may still hold when the loop was stopped from
+    // outside.
     auto outcome = std::make_shared<std::optional<Result<Out>>>();
     const rpc::CallHandle call = peer().template call<Out>(
         method, params,

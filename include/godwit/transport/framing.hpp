@@ -48,6 +48,10 @@ class GODWIT_API FrameDecoder {
   /// So many bytes were put there.
   void commit(std::size_t size) noexcept;
 
+  /// Nothing more will come. A last line that only lacks its newline counts as a message; one that
+  /// was cut off does not.
+  void finish();
+
   /// What comes next in the bytes so far. To be called until it gives none.
   Event next();
 

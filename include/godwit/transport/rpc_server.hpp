@@ -1,5 +1,5 @@
-// RpcServer: one Router offered to many: over stdio, TCP, unix sockets, or transports of your own. Keeps
-// the connections, drops each when it ends, and closes them all in order.
+// RpcServer: one Router offered to many: over stdio, TCP, unix sockets, or transports of your own.
+// Keeps the connections, drops each when it ends, and closes them all in order.
 //
 // Threads: the one that drives the loop.
 #pragma once
