@@ -20,6 +20,8 @@ std::optional<Id> Id::from(json::View view) {
   return id;
 }
 
+void Id::set_large(std::uint64_t number) { value_ = NumberText{std::to_string(number)}; }
+
 std::optional<std::int64_t> Id::integer() const noexcept {
   if (const auto* number = std::get_if<std::int64_t>(&value_)) return *number;
   return std::nullopt;

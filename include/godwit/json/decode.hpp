@@ -73,7 +73,7 @@ class GODWIT_API DecodeFailure {
   /// proportion to its size, from which everything that is read inside is paid.
   void enter_variant(View view) noexcept {
     if (variants_++ > 0) return;
-    budget_ = 1'000'000 + 64 * static_cast<std::uint64_t>(view.weight());
+    budget_ = 100'000 + 16 * static_cast<std::uint64_t>(view.weight());
     exhausted_ = false;
   }
   void leave_variant() noexcept { --variants_; }
@@ -284,8 +284,9 @@ void list_kinds(std::vector<std::string_view>& kinds) {
 
 template <class... A>
 bool read_variant(View view, std::variant<A...>& out, DecodeFailure& failure) {
-  // The first alternative that fits wins. A failed attempt costs about as much as reading 16 items.
-  constexpr std::size_t price = 16;
+  // The first alternative that fits wins. A list of short strings that are tried as two types
+  // each must stay well within the budget.
+  constexpr std::size_t price = 4;
   std::vector<DecodeFailure> reasons;
   const auto attempt = [&]<class T>(std::type_identity<T>) {
     if (!may_be<T>(view) || failure.exhausted() || !failure.spend(price)) return false;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,11 +26,9 @@ class GODWIT_API Id {
   Id() = default;
   template <std::integral I>
     requires(!std::same_as<I, bool>)
-  Id(I number) {
-    if (std::in_range<std::int64_t>(number)) {
-      value_ = static_cast<std::int64_t>(number);
-    } else {
-      value_ = NumberText{std::to_string(number)};
+  Id(I number) : value_(std::in_place_index<1>, static_cast<std::int64_t>(number)) {
+    if constexpr (!std::in_range<std::int64_t>(std::numeric_limits<I>::max())) {
+      if (!std::in_range<std::int64_t>(number)) set_large(number);
     }
   }
   Id(std::string text) : value_(std::move(text)) {}
@@ -56,6 +55,8 @@ class GODWIT_API Id {
     std::string text;
     bool operator==(const NumberText&) const = default;
   };
+  void set_large(std::uint64_t number);
+
   std::variant<std::monostate, std::int64_t, std::string, NumberText> value_;
 };
 
