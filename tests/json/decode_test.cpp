@@ -333,6 +333,16 @@ TEST(Decode, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(error.data, R"({"path":"/unit"})");
 }
 
+struct Looking {
+  std::string text{};
+  static constexpr godwit::Field fields[] = {{.name = "text", .pattern = "a(?=b)"}};
+};
+
+TEST(DecodeDeathTest, APatternThatCannotBeUsedEndsTheProgram) {
+  EXPECT_DEATH(static_cast<void>(json::decode<Looking>(R"({"text":"ab"})")),
+               "godwit: the pattern .* of a Field cannot be used");
+}
+
 struct Strict {
   static constexpr godwit::Unknown unknown_members = godwit::Unknown::reject;
 };
