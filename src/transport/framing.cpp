@@ -256,6 +256,9 @@ FrameDecoder::Event FrameDecoder::broken(std::string why) {
 
 void finish_frame(std::string& out, std::size_t begin, Framing framing) {
   if (framing == Framing::newline) {
+    // Line breaks come from JSON that was passed on as text. Inside strings they are always
+    // escaped, so each is white space, and a space says the same without ending the line.
+    for (std::size_t at = begin; (at = out.find('\n', at)) != out.npos;) out[at] = ' ';
     out.push_back('\n');
     return;
   }

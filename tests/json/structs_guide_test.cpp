@@ -5,6 +5,7 @@
 #include <godwit/json.hpp>
 namespace json = godwit::json;
 
+namespace plain {
 enum class Unit { celsius, kelvin };
 
 struct Weather {
@@ -23,6 +24,7 @@ json::Value schema = json::schema_of<Weather>();
 //  "required":["city","unit"]}
 
 TEST(StructsGuide, AStructIsItsSchema) {
+  ASSERT_TRUE(in);
   EXPECT_EQ(out, R"({"city":"Oslo","unit":"kelvin"})");
   EXPECT_EQ(schema, *json::parse(R"({"type":"object",
       "properties":{"city":{"type":"string"},
@@ -30,6 +32,7 @@ TEST(StructsGuide, AStructIsItsSchema) {
                     "days":{"type":"integer"}},
       "required":["city","unit"]})"));
 }
+}  // namespace plain
 
 namespace described {
 struct Weather {

@@ -190,8 +190,10 @@ TEST(Peer, NamesItsCallsByUuid) {
   EXPECT_EQ(ids.size(), 100u);
   EXPECT_EQ(client.receive(R"({"jsonrpc":"2.0","result":7,"id":1})"), "");  // private number
   EXPECT_EQ(client.peer->pending(), 100u);
-  client.peer->receive(R"({"jsonrpc":"2.0","result":7,"id":")" + *ids.begin() + "\"}");
-  EXPECT_EQ(client.peer->pending(), 99u);
+  for (int twice = 0; twice < 2; ++twice) {  // the second one finds nobody
+    client.peer->receive(R"({"jsonrpc":"2.0","result":7,"id":")" + *ids.begin() + "\"}");
+    EXPECT_EQ(client.peer->pending(), 99u);
+  }
   EXPECT_EQ(outcomes.all, std::vector<std::string>{"7"});
 }
 

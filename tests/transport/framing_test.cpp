@@ -281,3 +281,10 @@ TEST(FinishFrame, BothKinds) {
   godwit::finish_frame(out, 6, Framing::content_length);
   EXPECT_EQ(out, "beforeContent-Length: 2\r\n\r\n{}");
 }
+
+// JSON that is passed on as text may be written over several lines.
+TEST(FramingEncoder, LineBreaksInsideAMessageDoNotEndIt) {
+  std::string out = "first\n{\n  \"a\": 1\n}";
+  godwit::finish_frame(out, 6, Framing::newline);
+  EXPECT_EQ(out, "first\n{   \"a\": 1 }\n");
+}

@@ -96,8 +96,8 @@ class GODWIT_API FrameDecoder {
   Error error_;
 };
 
-/// Turns what was appended to `out` since `begin` into a frame. The message must hold no line break
-/// outside of strings, which compact JSON never does.
+/// Turns what was appended to `out` since `begin` into a frame. Line breaks between the tokens of a
+/// message (in JSON that is passed on as it came) become spaces where lines are the frames.
 GODWIT_API void finish_frame(std::string& out, std::size_t begin, Framing framing);
 
 }  // namespace godwit::inline v0
