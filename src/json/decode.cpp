@@ -190,6 +190,13 @@ void DecodeFailure::clear() {
   message_.clear();
 }
 
+bool detail::not_whole(View view, std::int64_t lowest, std::uint64_t highest,
+                       DecodeFailure& failure) {
+  if (!view.is_number() || !view.is_integer()) return failure.expected("an integer", view);
+  return failure.expected(
+      "an integer from " + std::to_string(lowest) + " to " + std::to_string(highest), view);
+}
+
 bool detail::check_number(const Field& field, View view, DecodeFailure& failure) {
   // Exact also where a double would round: long double has at least 64 bits of mantissa.
   long double value = 0;

@@ -145,7 +145,7 @@ Result<View> Document::parse(std::string_view text, const ParseOptions& options,
                              std::size_t spare) {
   State& s = *state_;
   s.good = false;
-  s.failure = {};
+  if (!s.failure.message.empty()) s.failure = {};
   if (text.size() > largest_text) {
     s.failure.message = "the text is larger than 4 GiB";
     return s.failure.to_error();

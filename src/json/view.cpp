@@ -26,28 +26,39 @@ std::string_view to_string(Type type) noexcept {
   return "unknown";
 }
 
-std::optional<std::int64_t> View::rare_int64() const noexcept {
+namespace {
+template <class T>
+bool put(const std::optional<T>& value, T& out) noexcept {
+  if (value) out = *value;
+  return value.has_value();
+}
+}  // namespace
+
+bool View::rare(std::int64_t& out) const noexcept {
   // simdjson and our parser use 'u' only beyond the range of int64.
-  if (tag() != 'd') return std::nullopt;
-  return detail::whole_int64(std::bit_cast<double>(number_word()));
+  if (tag() != 'd') return false;
+  return put(detail::whole_int64(std::bit_cast<double>(number_word())), out);
 }
 
-std::optional<std::uint64_t> View::rare_uint64() const noexcept {
-  if (tag() == 'u') return number_word();
-  if (tag() != 'd') return std::nullopt;
-  return detail::whole_uint64(std::bit_cast<double>(number_word()));
+bool View::rare(std::uint64_t& out) const noexcept {
+  if (tag() == 'd') return put(detail::whole_uint64(std::bit_cast<double>(number_word())), out);
+  if (tag() != 'u') return false;
+  out = number_word();
+  return true;
 }
 
-std::optional<double> View::rare_double() const noexcept {
+bool View::rare(double& out) const noexcept {
   switch (tag()) {
     case 'l':
-      return static_cast<double>(static_cast<std::int64_t>(number_word()));
+      out = static_cast<double>(static_cast<std::int64_t>(number_word()));
+      return true;
     case 'u':
-      return static_cast<double>(number_word());
+      out = static_cast<double>(number_word());
+      return true;
     case 'b':
-      return detail::parse_double(text_at(index_));
+      return put(detail::parse_double(text_at(index_)), out);
     default:
-      return std::nullopt;
+      return false;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 #include "godwit/json/value.hpp"
 #include "number.hpp"
@@ -105,6 +106,15 @@ bool Writer::short_decimal(double v) {
 }
 
 void Writer::text(std::string_view v) {
+  // Short and plain is the rule: one append for all of it.
+  char quoted[66];
+  if (v.size() <= sizeof quoted - 2 && detail::plain_prefix(v, false) == v.size()) {
+    quoted[0] = '"';
+    if (!v.empty()) std::memcpy(quoted + 1, v.data(), v.size());
+    quoted[v.size() + 1] = '"';
+    out_.append(quoted, v.size() + 2);
+    return;
+  }
   out_.push_back('"');
   bool checked = false;
   for (;;) {

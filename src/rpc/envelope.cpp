@@ -6,37 +6,32 @@ namespace godwit::inline v0::rpc::detail {
 
 namespace {
 
-enum Seen : unsigned {
-  none = 0,
-  version = 1,
-  method = 2,
-  params = 4,
-  id = 8,
-  result = 16,
-  error = 32
-};
+/// The members that JSON-RPC knows; `unknown` is where all others go.
+enum Part : unsigned { version, method, params, id, result, error, unknown };
 
-/// Bit and place of a member of the envelope; 0 for one that JSON-RPC does not know.
-unsigned known_member(std::string_view key) {
+constexpr unsigned bit(Part part) { return 1u << part; }
+
+Part part_of(std::string_view key) {
   switch (key.size()) {
     case 2:
-      return json::detail::same_name(key, "id") ? id : none;
+      return json::detail::same_name(key, "id") ? id : unknown;
     case 5:
-      return json::detail::same_name(key, "error") ? error : none;
+      return json::detail::same_name(key, "error") ? error : unknown;
     case 6:
       if (json::detail::same_name(key, "method")) return method;
       if (json::detail::same_name(key, "params")) return params;
-      return json::detail::same_name(key, "result") ? result : none;
+      return json::detail::same_name(key, "result") ? result : unknown;
     case 7:
-      return json::detail::same_name(key, "jsonrpc") ? version : none;
+      return json::detail::same_name(key, "jsonrpc") ? version : unknown;
     default:
-      return 0;
+      return unknown;
   }
 }
 
-Envelope& refuse(Envelope& envelope, std::string problem) {
+/// Out of line: what is only needed to refuse should cost a good message nothing.
+[[gnu::noinline]] Envelope& refuse(Envelope& envelope, std::string_view problem) {
   envelope.kind = Envelope::Kind::invalid;
-  envelope.problem = std::move(problem);
+  envelope.problem = problem;
   return envelope;
 }
 
@@ -44,109 +39,81 @@ std::string twice(std::string_view key) {
   return "the member " + json::quote(key.substr(0, 100)) + " occurs twice";
 }
 
-bool usable_id(json::View view, const Rules& rules, std::string& problem) {
-  if (view.is_string()) return true;
+/// Why this cannot be the id of a message; empty if it can.
+std::string_view id_problem(json::View view, const Rules& rules) {
+  if (view.is_string()) return {};
   if (view.is_null()) {
-    if (rules.null_id) return true;
-    problem = "\"id\" must not be null; leave it out for a notification";
-    return false;
+    if (rules.null_id) return {};
+    return R"("id" must not be null; leave it out for a notification)";
   }
   if (view.is_number()) {
-    if (rules.fractional_id || !view.is_real()) return true;
-    problem = "\"id\" must be a string or an integer";
-    return false;
+    if (rules.fractional_id || !view.is_real()) return {};
+    return R"("id" must be a string or an integer)";
   }
-  problem = "\"id\" must be a string or a number";
-  return false;
+  return R"("id" must be a string or a number)";
 }
 
-/// The names inside params and its _meta must be unique: two readers could otherwise see two
-/// messages.
-std::optional<std::string> ambiguous_params(json::View params) {
-  if (!params.is_object()) return std::nullopt;
-  if (const auto key = params.duplicate_key()) return twice(*key) + " in \"params\"";
-  for (const auto [key, value] : params.members()) {
-    if (key.size() != 5 || key != "_meta") continue;
-    if (const auto inner = value.duplicate_key()) return twice(*inner) + " in \"_meta\"";
-    break;
-  }
-  return std::nullopt;
+[[gnu::noinline]] Envelope& refuse_twins(Envelope& envelope, json::View message) {
+  return refuse(envelope, twice(*message.duplicate_key()));
+}
+
+[[gnu::noinline]] Envelope& refuse_kind(Envelope& envelope, json::View message) {
+  return refuse(envelope,
+                "a message must be an object, got " + std::string(json::to_string(message.type())));
 }
 
 }  // namespace
 
+std::optional<std::string> ambiguous_params(json::View params) {
+  if (!params.is_object()) return std::nullopt;
+  if (const auto key = params.duplicate_key()) return twice(*key) + " in \"params\"";
+  if (const auto inner = params.find("_meta").duplicate_key()) {
+    return twice(*inner) + " in \"_meta\"";
+  }
+  return std::nullopt;
+}
+
 Envelope read_envelope(json::View message, const Rules& rules) {
   Envelope envelope;
-  if (!message.is_object()) {
-    return refuse(envelope, "a message must be an object, got " +
-                                std::string(json::to_string(message.type())));
-  }
+  if (!message.is_object()) return refuse_kind(envelope, message);
   unsigned seen = 0;
   unsigned repeated = 0;
-  std::optional<std::string_view> ambiguous;
-  json::View version_view;
-  json::View method_view;
-  json::View id_view;
+  json::View parts[unknown + 1];
   for (const auto [key, value] : message.members()) {
-    const unsigned bit = known_member(key);
-    if (bit == 0) {
-      envelope.has_unknown_members = true;
-      continue;
-    }
-    if (seen & bit) {
-      // Read on: whether it is an answer, and to what, must be known before it is refused.
-      repeated |= bit;
-      if (!ambiguous) ambiguous = key;
-      continue;
-    }
-    seen |= bit;
-    switch (bit) {
-      case version:
-        version_view = value;
-        break;
-      case method:
-        method_view = value;
-        break;
-      case params:
-        envelope.params = value;
-        break;
-      case id:
-        id_view = value;
-        break;
-      case result:
-        envelope.result = value;
-        break;
-      default:
-        envelope.error = value;
-    }
+    const Part part = part_of(key);
+    // Read on where one occurs twice: whether it is an answer, and to what, must be known before it
+    // is refused.
+    repeated |= seen & bit(part);
+    if (!(seen & bit(part))) parts[part] = value;
+    seen |= bit(part);
   }
-  envelope.is_answer = !(seen & method) && (seen & (result | error));
-  if (!ambiguous && envelope.has_unknown_members) ambiguous = message.duplicate_key();
-  std::string id_problem;
-  if (id_view && !(repeated & id) && usable_id(id_view, rules, id_problem)) envelope.id = id_view;
-  if (ambiguous) return refuse(envelope, twice(*ambiguous));
-  if (id_view && !envelope.id && !(envelope.is_answer && id_view.is_null())) {
-    return refuse(envelope, std::move(id_problem));
+  const json::View id_view = parts[id];
+  envelope.params = parts[params];
+  envelope.result = parts[result];
+  envelope.error = parts[error];
+  envelope.has_unknown_members = (seen & bit(unknown)) != 0;
+  envelope.is_answer = !(seen & bit(method)) && (seen & (bit(result) | bit(error)));
+  const std::string_view bad_id = id_view ? id_problem(id_view, rules) : std::string_view();
+  if (bad_id.empty() && !(repeated & bit(id))) envelope.id = id_view;
+  if (repeated && message.duplicate_key()) return refuse_twins(envelope, message);
+  if (!bad_id.empty() && !(envelope.is_answer && id_view.is_null())) {
+    return refuse(envelope, bad_id);
   }
-  if (!version_view || version_view.as_string() != "2.0") {
+  if (!json::detail::same_name(parts[version].as_string().value_or(""), "2.0")) {
     return refuse(envelope, R"("jsonrpc" must be "2.0")");
   }
-  if (seen & method) {
-    const auto name = method_view.as_string();
-    if (!name) return refuse(envelope, R"("method" must be a string)");
-    if (seen & (result | error)) {
+  if (seen & bit(method)) {
+    if (!parts[method].get(envelope.method))
+      return refuse(envelope, R"("method" must be a string)");
+    if (seen & (bit(result) | bit(error))) {
       return refuse(envelope, R"(a request must not have "result" or "error")");
     }
-    envelope.method = *name;
     if (envelope.params) {
       const bool array = envelope.params.is_array();
       if (array && !rules.array_params) return refuse(envelope, R"("params" must be an object)");
       if (!array && !envelope.params.is_object()) {
         return refuse(envelope, rules.array_params ? R"("params" must be an object or an array)"
                                                    : R"("params" must be an object)");
-      }
-      if (auto problem = ambiguous_params(envelope.params)) {
-        return refuse(envelope, *std::move(problem));
       }
     }
     envelope.kind = id_view ? Envelope::Kind::request : Envelope::Kind::notification;
@@ -155,10 +122,10 @@ Envelope read_envelope(json::View message, const Rules& rules) {
   if (!envelope.is_answer) {
     return refuse(envelope, R"(there is neither "method" nor "result" nor "error")");
   }
-  if ((seen & result) && (seen & error)) {
+  if ((seen & bit(result)) && (seen & bit(error))) {
     return refuse(envelope, R"(a response must not have both "result" and "error")");
   }
-  if (seen & result) {
+  if (seen & bit(result)) {
     if (!id_view) return refuse(envelope, R"(a response must have the "id" of its request)");
     if (rules.object_result && !envelope.result.is_object()) {
       return refuse(envelope, R"("result" must be an object)");

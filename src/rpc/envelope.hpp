@@ -27,7 +27,12 @@ struct Envelope {
   std::string problem{};
 };
 
+/// Leaves the names inside params to ambiguous_params().
 Envelope read_envelope(json::View message, const Rules& rules);
+
+/// The names inside params and its _meta must be unique: two readers could otherwise see two
+/// messages. Says which one is not.
+std::optional<std::string> ambiguous_params(json::View params);
 
 /// The error object of a response. `problem` says what is wrong with it if it is not one.
 std::optional<Error> read_error(json::View view, std::string& problem);

@@ -1,3 +1,6 @@
+#include <charconv>
+#include <cstring>
+
 #include "godwit/rpc/handler.hpp"
 #include "peer_impl.hpp"
 
@@ -29,10 +32,7 @@ class Peer::Impl::Incoming final : public detail::Call {
     } else {
       out_ = &impl_.target(batch_);
       begin_ = open(*out_, batch_ != nullptr);
-      out_->append(R"({"jsonrpc":"2.0","id":)");
-      json::Writer id_writer(*out_);
-      write_id(id_writer, envelope_.id);
-      out_->append(R"(,"result":)");
+      append_head(*out_);
     }
     result_begin_ = out_->size();
     return writer_.emplace(*out_);
@@ -59,6 +59,14 @@ class Peer::Impl::Incoming final : public detail::Call {
     outcome.failed_ = true;
     outcome.error_ = std::move(error);
     finish(outcome);
+  }
+
+  bool refuse_twins() override {
+    const auto problem = detail::ambiguous_params(envelope_.params);
+    if (!problem) return false;
+    done();
+    impl_.refuse(envelope_.id, *problem, batch_);
+    return true;
   }
 
   std::shared_ptr<detail::InFlight> defer() override {
@@ -122,6 +130,25 @@ class Peer::Impl::Incoming final : public detail::Call {
   }
 
  private:
+  /// Everything before the result, in one append if the id is a plain number, as it mostly is.
+  void append_head(std::string& out) const {
+    constexpr std::string_view before = R"({"jsonrpc":"2.0","id":)";
+    constexpr std::string_view after = R"(,"result":)";
+    const auto number = envelope_.id.is_real() ? std::nullopt : envelope_.id.as_int64();
+    if (!number) {
+      out.append(before);
+      json::Writer writer(out);
+      write_id(writer, envelope_.id);
+      out.append(after);
+      return;
+    }
+    char head[before.size() + 20 + after.size()];
+    std::memcpy(head, before.data(), before.size());
+    char* end = std::to_chars(head + before.size(), head + sizeof head, *number).ptr;
+    std::memcpy(end, after.data(), after.size());
+    out.append(head, static_cast<std::size_t>(end - head) + after.size());
+  }
+
   Duration took() const { return started_ ? impl_.options.clock->now() - *started_ : Duration(0); }
 
   void take_back() {
@@ -177,6 +204,12 @@ void Peer::Impl::dispatch(const Envelope& envelope, const BatchPtr& batch) {
                       batch);
   }
   const detail::Handler* handler = router ? router->find(envelope.method) : nullptr;
+  // Middleware must not see a message that is going to be refused.
+  if (!handler || !handler->looks_for_twins() || !router->middleware().empty()) {
+    if (const auto problem = detail::ambiguous_params(envelope.params)) {
+      return refuse(envelope.id, *problem, batch);
+    }
+  }
   if (!handler) {
     if (request) {
       const Error error = method_not_found(envelope.method);

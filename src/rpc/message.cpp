@@ -12,6 +12,11 @@ using detail::Envelope;
 
 Result<Message> to_message(json::View view, const Rules& rules) {
   Envelope envelope = detail::read_envelope(view, rules);
+  if (envelope.kind == Envelope::Kind::request || envelope.kind == Envelope::Kind::notification) {
+    if (auto problem = detail::ambiguous_params(envelope.params)) {
+      return invalid_request(*std::move(problem));
+    }
+  }
   json::Object extra;
   if (envelope.has_unknown_members && envelope.kind != Envelope::Kind::invalid) {
     extra = std::move(*json::Value(view).as_object());  // at once: adding one by one is quadratic

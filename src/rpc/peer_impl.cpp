@@ -63,10 +63,14 @@ void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
       break;
   }
   if (envelope.is_answer) return response(envelope);
-  const Error error = invalid_request(envelope.problem);
-  if (!envelope.id) return unreadable(error, batch);
-  complain(LogLevel::warning, "a message was refused: " + envelope.problem);
-  answer(envelope.id, &error, {}, batch);
+  refuse(envelope.id, envelope.problem, batch);
+}
+
+void Peer::Impl::refuse(json::View id, const std::string& problem, const BatchPtr& batch) {
+  const Error error = invalid_request(problem);
+  if (!id) return unreadable(error, batch);
+  complain(LogLevel::warning, "a message was refused: " + problem);
+  answer(id, &error, {}, batch);
 }
 
 void Peer::Impl::response(const Envelope& envelope) {

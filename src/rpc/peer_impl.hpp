@@ -88,6 +88,8 @@ struct Peer::Impl {
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
   void response(const detail::Envelope& envelope);
+  /// Answers a message that breaks the rules, under its id if it has a usable one.
+  void refuse(json::View id, const std::string& problem, const BatchPtr& batch);
   void warn_if_slow(std::string_view method, TimePoint before);
 
   // Outcomes.

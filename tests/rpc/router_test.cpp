@@ -1,5 +1,6 @@
 #include "godwit/rpc/router.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -277,6 +278,48 @@ TEST(Router, HasManyMethods) {
   EXPECT_EQ(call(router, "m0"), "0");
   EXPECT_EQ(call(router, "m999"), "999");
   EXPECT_EQ(call(router, "m1000").substr(0, 6), "-32601");
+}
+
+// A struct sees every name while it is decoded, so nobody looks for twins beforehand. What is
+// refused, and how, must not depend on that.
+TEST(Router, RefusesNamesThatOccurTwiceWhateverTheHandlerReads) {
+  struct Point {
+    int x{};
+    int y{};
+  };
+  int called = 0;
+  int seen = 0;
+  const auto answer = [&](bool middleware, std::string_view method, std::string_view params) {
+    auto router = std::make_shared<Router>();
+    router->on("struct", [&](Point) { ++called; });
+    router->on("any", [&](json::Value) { ++called; });
+    if (middleware) {
+      router->use({.before = [&](Context&) -> Result<void> {
+        ++seen;
+        return {};
+      }});
+    }
+    test::Station station(router);
+    return station.receive(R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(method) +
+                           R"(","params":)" + std::string(params) + "}");
+  };
+  for (const bool middleware : {false, true}) {
+    for (const char* method : {"struct", "any", "nobody"}) {
+      for (const char* params : {
+               R"({"x":1,"y":2,"x":1})",                        // a known name
+               R"({"x":1,"y":2,"z":3,"z":4})",                  // an unknown one
+               R"({"z":1,"x":1,"y":2,"z":4})",                  //
+               R"({"x":1,"y":2,"_meta":{"a":1,"b":2,"a":3}})",  // inside _meta
+               R"({"x":1,"y":"no","x":1})",                     // and a mistake that comes first
+           }) {
+        const std::string text = answer(middleware, method, params);
+        EXPECT_EQ(test::error_of(text), "-32600 1") << method << params;
+        EXPECT_THAT(test::message_of(text), testing::HasSubstr("occurs twice in")) << params;
+      }
+    }
+  }
+  EXPECT_EQ(called, 0);
+  EXPECT_EQ(seen, 0);
 }
 
 }  // namespace

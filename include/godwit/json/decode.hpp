@@ -16,6 +16,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -102,40 +103,39 @@ bool read(View view, T& out, DecodeFailure& failure);
 
 namespace detail {
 
+/// The sentence for something that is no integer between these. Apart, so that its strings cost the
+/// good path nothing.
+GODWIT_API bool not_whole(View view, std::int64_t lowest, std::uint64_t highest,
+                          DecodeFailure& failure);
+
 template <class T>
 bool read_whole(View view, T& out, DecodeFailure& failure) {
-  if constexpr (std::signed_integral<T>) {
-    if (const auto v = view.as_int64(); v && std::in_range<T>(*v)) {
-      out = static_cast<T>(*v);
-      return true;
-    }
-  } else {
-    if (const auto v = view.as_uint64(); v && std::in_range<T>(*v)) {
-      out = static_cast<T>(*v);
-      return true;
-    }
+  std::conditional_t<std::signed_integral<T>, std::int64_t, std::uint64_t> value = 0;
+  if (view.get(value) && std::in_range<T>(value)) {
+    out = static_cast<T>(value);
+    return true;
   }
-  if (!view.is_number() || !view.is_integer()) return failure.expected("an integer", view);
-  return failure.expected("an integer from " + std::to_string(std::numeric_limits<T>::min()) +
-                              " to " + std::to_string(std::numeric_limits<T>::max()),
-                          view);
+  using Bounds = std::numeric_limits<T>;
+  return not_whole(view, static_cast<std::int64_t>(Bounds::min()),
+                   static_cast<std::uint64_t>(Bounds::max()), failure);
 }
 
 template <class T>
 bool read_real(View view, T& out, DecodeFailure& failure) {
-  if (!view.is_number()) return failure.expected("a number", view);
-  const std::optional<double> value = view.as_double();
+  double value = 0;
+  const bool fits = view.get(value);
+  if (!fits && !view.is_number()) return failure.expected("a number", view);
   if constexpr (std::same_as<T, float>) {
     // 3.4028235e38 is what the largest float is written as, and a little more than it.
     constexpr double largest = static_cast<double>(std::numeric_limits<float>::max());
     constexpr double rounds_up_to_infinity = 0x1.ffffffp127;
-    if (!value || std::abs(*value) >= rounds_up_to_infinity) {
+    if (!fits || std::abs(value) >= rounds_up_to_infinity) {
       return failure.expected("a number that a float can hold", view);
     }
-    out = static_cast<float>(std::clamp(*value, -largest, largest));
+    out = static_cast<float>(std::clamp(value, -largest, largest));
   } else {
-    if (!value) return failure.expected("a number that a double can hold", view);
-    out = static_cast<T>(*value);
+    if (!fits) return failure.expected("a number that a double can hold", view);
+    out = static_cast<T>(value);
   }
   return true;
 }
@@ -360,14 +360,39 @@ bool check_required(std::uint64_t seen, DecodeFailure& failure) {
   return failure.missing(wire_names<T>[first], descriptions<T>[first].about);
 }
 
+/// Sets `strangers` if there were members that the struct does not know.
 template <class T>
-bool read_struct(View view, T& out, DecodeFailure& failure) {
+bool read_struct(View view, T& out, DecodeFailure& failure, bool* strangers = nullptr) {
   if (!view.is_object()) return failure.expected("an object", view);
   constexpr std::size_t count = field_count<T>;
   constexpr const auto& names = wire_names<T>;
+  const Members members = view.members();
+  auto at = members.begin();
+  const auto end = members.end();
   std::uint64_t seen = 0;
-  std::size_t next = 0;  // members mostly come in the order of the fields
-  for (const auto [key, value] : view.members()) {
+  // Members mostly come in the order of the fields, some left out: those need no search, and each
+  // name is compared with one that the compiler knows.
+  const auto in_order = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+    if (at == end) return true;
+    const auto [key, value] = *at;
+    constexpr std::string_view name = wire_names<T>[I];
+    if (key.size() != name.size() || std::memcmp(key.data(), name.data(), name.size()) != 0) {
+      return true;
+    }
+    if (!failure.spend()) return false;
+    if (!read_field<T, I>(out, value, failure)) return failure.inside(key);
+    seen |= std::uint64_t{1} << I;
+    ++at;
+    return true;
+  };
+  const bool good = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return (in_order(std::integral_constant<std::size_t, I>{}) && ...);
+  }(std::make_index_sequence<count>{});
+  if (!good) return false;
+  // What is left came in another order, or is unknown.
+  std::size_t next = 0;
+  for (; at != end; ++at) {
+    const auto [key, value] = *at;
     if (!failure.spend()) return false;
     std::size_t index = count;
     for (std::size_t tried = 0; tried < count; ++tried) {
@@ -380,6 +405,7 @@ bool read_struct(View view, T& out, DecodeFailure& failure) {
     }
     if (index == count) {
       if constexpr (unknown_members<T>() == Unknown::reject) return failure.unknown(key, names);
+      if (strangers) *strangers = true;
       continue;
     }
     const std::uint64_t bit = std::uint64_t{1} << index;
@@ -442,12 +468,15 @@ bool read(View view, T& out, DecodeFailure& failure) {
   } else if constexpr (std::floating_point<T>) {
     return read_real(view, out, failure);
   } else if constexpr (Text<T>) {
-    if (const auto v = view.as_string()) {
-      if (!failure.spend(v->size() / 1024)) return false;
-      out = *v;
-      return true;
+    std::string_view text;
+    if (!view.get(text)) return failure.expected("a string", view);
+    if (!failure.spend(text.size() / 1024)) return false;
+    if constexpr (std::same_as<T, std::string>) {
+      out.assign(text);
+    } else {
+      out = T(text.data(), text.size());
     }
-    return failure.expected("a string", view);
+    return true;
   } else if constexpr (std::is_enum_v<T>) {
     return read_enum(view, out, failure);
   } else if constexpr (Optional<T>) {

@@ -138,21 +138,44 @@ class GODWIT_API View {
   }
   /// The exact value if it is whole and in range, also when written as 1.0 or 1e3.
   std::optional<std::int64_t> as_int64() const noexcept {
-    if (tag() == 'l') return static_cast<std::int64_t>(number_word());
-    return rare_int64();
+    std::int64_t value = 0;
+    return get(value) ? std::optional(value) : std::nullopt;
   }
   std::optional<std::uint64_t> as_uint64() const noexcept {
-    if (tag() == 'l' && static_cast<std::int64_t>(number_word()) >= 0) return number_word();
-    return rare_uint64();
+    std::uint64_t value = 0;
+    return get(value) ? std::optional(value) : std::nullopt;
   }
   /// Any number; one beyond 64 bits is rounded, and nothing if it is beyond the doubles too.
   std::optional<double> as_double() const noexcept {
-    if (tag() == 'd') return std::bit_cast<double>(number_word());
-    return rare_double();
+    double value = 0;
+    return get(value) ? std::optional(value) : std::nullopt;
   }
   std::optional<std::string_view> as_string() const noexcept {
     if (tag() != '"') return std::nullopt;
     return text_at(index_);
+  }
+  /// The same four without a std::optional around the value: g++ copies one as a block of 16 bytes
+  /// right after writing its halves, which processors stall on. False leaves `out` alone.
+  bool get(std::int64_t& out) const noexcept {
+    if (tag() != 'l') return rare(out);
+    out = static_cast<std::int64_t>(number_word());
+    return true;
+  }
+  bool get(std::uint64_t& out) const noexcept {
+    if (tag() != 'l' || static_cast<std::int64_t>(number_word()) < 0) return rare(out);
+    out = number_word();
+    return true;
+  }
+  bool get(double& out) const noexcept {
+    if (tag() != 'd') return rare(out);
+    out = std::bit_cast<double>(number_word());
+    return true;
+  }
+  bool get(std::string_view& out) const noexcept {
+    if (tag() != '"') return false;
+    const std::string_view text = text_at(index_);
+    out = std::string_view(text.data(), text.size());
+    return true;
   }
   /// The digits of a number beyond 64 bits; empty for everything else.
   std::string_view big_integer() const noexcept {
@@ -185,9 +208,9 @@ class GODWIT_API View {
   friend class Items;
   View(const detail::Tape* tape, std::uint32_t index) noexcept : tape_(tape), index_(index) {}
 
-  std::optional<std::int64_t> rare_int64() const noexcept;
-  std::optional<std::uint64_t> rare_uint64() const noexcept;
-  std::optional<double> rare_double() const noexcept;
+  bool rare(std::int64_t& out) const noexcept;
+  bool rare(std::uint64_t& out) const noexcept;
+  bool rare(double& out) const noexcept;
 
   char tag() const noexcept { return tape_ ? static_cast<char>(tape_->words[index_] >> 56) : 'n'; }
   std::uint64_t payload() const noexcept { return tape_->words[index_] & 0x00ff'ffff'ffff'ffffull; }

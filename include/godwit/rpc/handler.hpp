@@ -42,6 +42,9 @@ class GODWIT_API Call {
   virtual json::Writer& begin_result() = 0;
   virtual void end_result() = 0;
   virtual void fail(Error error) = 0;
+  /// Refuses the whole message if a name in params occurs twice; true if it did, which has been
+  /// answered then. For handlers that say looks_for_twins().
+  virtual bool refuse_twins() = 0;
   /// Takes the request off the stack. Null if it had to be refused, which has been answered then.
   virtual std::shared_ptr<InFlight> defer() = 0;
   /// Keeps the handlers alive for work that runs later.
@@ -52,6 +55,10 @@ class GODWIT_API Handler {
  public:
   virtual ~Handler();
   virtual void invoke(Call& call) const = 0;
+  /// A message in which a name of params occurs twice is refused. Whoever reads all the names
+  /// anyway says true here and calls Call::refuse_twins() where one could be hidden: after params
+  /// that did not fit, and where there were names it did not know.
+  virtual bool looks_for_twins() const { return false; }
 };
 
 GODWIT_API Error params_error(const json::DecodeFailure& failure);
@@ -153,26 +160,34 @@ constexpr bool is_scalar<std::optional<T>> = is_scalar<T>;
 /// A single parameter without a name takes the params whole: a struct by name or by position,
 /// anything else as it is.
 template <class T>
-bool read_whole_params(json::View params, T& out, json::DecodeFailure& failure) {
+bool read_whole_params(json::View params, T& out, json::DecodeFailure& failure, bool& strangers) {
   if constexpr (json::detail::Struct<T>) {
     if (!params) return json::detail::check_required<T>(0, failure);
     if (params.is_array()) {
       return json::detail::read_positional(params, out, failure);
     }
+    return json::detail::read_struct(params, out, failure, &strangers);
+  } else {
+    return json::read(params, out, failure);
   }
-  return json::read(params, out, failure);
 }
+
+/// Params that are one struct: reading it looks at every name.
+template <class Params>
+constexpr bool is_one_struct = false;
+template <class T>
+constexpr bool is_one_struct<std::tuple<T>> = json::detail::Struct<T>;
 
 template <class... P>
 bool read_params(json::View params, const std::vector<std::string>& names, std::tuple<P...>& out,
-                 json::DecodeFailure& failure) {
+                 json::DecodeFailure& failure, bool& strangers) {
   constexpr std::size_t count = sizeof...(P);
   if constexpr (count == 0) {
     if (params.is_array() && params.size() > 0) return failure.expected("no parameters", params);
     return true;
   } else {
     if constexpr (count == 1 && !(is_scalar<P> || ...)) {
-      if (names.empty()) return read_whole_params(params, std::get<0>(out), failure);
+      if (names.empty()) return read_whole_params(params, std::get<0>(out), failure, strangers);
     }
     json::View given[count];
     if (params.is_array()) {
@@ -207,6 +222,19 @@ bool read_params(json::View params, const std::vector<std::string>& names, std::
   }
 }
 
+/// The params of a call as values; false if they do not fit, which has been answered then.
+template <class Params>
+bool take_params(Call& call, const std::vector<std::string>& names, Params& values) {
+  json::DecodeFailure failure;
+  bool strangers = false;
+  const bool fits = read_params(call.params(), names, values, failure, strangers);
+  if constexpr (is_one_struct<Params>) {
+    if ((!fits || strangers) && call.refuse_twins()) return false;
+  }
+  if (!fits) call.fail(params_error(failure));
+  return fits;
+}
+
 /// Answers with what the handler returned.
 template <class T>
 void answer(Call& call, T&& outcome) {
@@ -238,12 +266,11 @@ class TypedHandler final : public Handler {
   TypedHandler(F function, std::vector<std::string> names)
       : function_(std::move(function)), names_(std::move(names)) {}
 
+  bool looks_for_twins() const override { return is_one_struct<Params> && names_.empty(); }
+
   void invoke(Call& call) const override {
     Params values{};
-    json::DecodeFailure failure;
-    if (!read_params(call.params(), names_, values, failure)) {
-      return call.fail(params_error(failure));
-    }
+    if (!take_params(call, names_, values)) return;
     if constexpr (Steps::is_async) {
       if (auto request = call.defer()) {
         Steps::call(function_, values, call.context(), std::move(request));
@@ -289,12 +316,11 @@ class BlockingHandler final : public Handler {
   BlockingHandler(F function, std::vector<std::string> names, Executor& executor)
       : function_(std::move(function)), names_(std::move(names)), executor_(executor) {}
 
+  bool looks_for_twins() const override { return is_one_struct<Params> && names_.empty(); }
+
   void invoke(Call& call) const override {
     Params values{};
-    json::DecodeFailure failure;
-    if (!read_params(call.params(), names_, values, failure)) {
-      return call.fail(params_error(failure));
-    }
+    if (!take_params(call, names_, values)) return;
     auto request = call.defer();
     if (!request) return;
     using Return = typename Sig::Return;
