@@ -2,7 +2,8 @@
 # godwitConfig.cmake for static builds, whose users have to link the same libraries.
 #
 # godwit_external(<name> <out>) makes the target godwit::external_<name>, however the library was
-# found on this machine, and puts a sentence into <out> if it was not.
+# found on this machine, and puts a sentence into <out> if it was not. The target's property
+# GODWIT_PKG_CONFIG is the library's name in pkg-config.
 function(godwit_external name out)
   set(${out} "" PARENT_SCOPE)
   if(TARGET godwit::external_${name} OR name STREQUAL "posix")
@@ -11,6 +12,7 @@ function(godwit_external name out)
 
   set(libraries "")
   set(header_only FALSE)
+  set(pkg_config "${name}")
   if(name STREQUAL "threads")
     set(THREADS_PREFER_PTHREAD_FLAG ON)
     find_package(Threads QUIET)
@@ -42,6 +44,15 @@ function(godwit_external name out)
       set(${out} "the headers of Boost 1.74 or newer were not found (Debian: libboost1.81-dev)"
           PARENT_SCOPE)
     endif()
+  elseif(name STREQUAL "openssl")
+    # Of OpenSSL's two libraries the one without TLS.
+    set(pkg_config libcrypto)
+    find_package(OpenSSL 3 QUIET)
+    if(TARGET OpenSSL::Crypto)
+      set(libraries OpenSSL::Crypto)
+    else()
+      set(${out} "OpenSSL 3 was not found (Debian: libssl-dev)" PARENT_SCOPE)
+    endif()
   else()
     set(${out} "cmake/externals.cmake does not know \"${name}\"" PARENT_SCOPE)
   endif()
@@ -51,7 +62,8 @@ function(godwit_external name out)
     add_library(godwit::external_${name} INTERFACE IMPORTED GLOBAL)
     set_target_properties(godwit::external_${name} PROPERTIES
       INTERFACE_LINK_LIBRARIES "${libraries}"
-      GODWIT_HEADER_ONLY "${header_only}")
+      GODWIT_HEADER_ONLY "${header_only}"
+      GODWIT_PKG_CONFIG "${pkg_config}")
   endif()
 endfunction()
 

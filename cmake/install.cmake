@@ -46,7 +46,8 @@ foreach(external IN LISTS godwit_handed_on)
   else()
     # Requires and not Requires.private, so that "pkg-config --libs godwit" is enough to link the
     # static library, with or without --static.
-    string(APPEND godwit_pc_requires " ${external}")
+    get_target_property(pkg_config godwit::external_${external} GODWIT_PKG_CONFIG)
+    string(APPEND godwit_pc_requires " ${pkg_config}")
   endif()
 endforeach()
 if(BUILD_SHARED_LIBS)

@@ -12,6 +12,7 @@
 
 #include "godwit/base/clock.hpp"
 #include "godwit/base/error.hpp"
+#include "godwit/base/function.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/reply.hpp"
@@ -28,9 +29,10 @@ struct BatchAnswers {
 class DeferredCall;
 
 struct Letter {
-  std::shared_ptr<DeferredCall> request;  // null: a complete message to send
+  std::shared_ptr<DeferredCall> request;  // null: a complete message to send, or work to do
   std::string text;
   std::optional<Error> error;
+  Function<void()> work;
 };
 
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
@@ -70,7 +72,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
     stop_.request_stop();
   }
 
-  void request_stop() { stop_.request_stop(); }
+  void request_stop() override { stop_.request_stop(); }
 
   const std::optional<Id>& id() const noexcept { return id_; }
 

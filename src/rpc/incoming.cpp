@@ -16,9 +16,11 @@ class Peer::Impl::Incoming final : public detail::Call {
       : impl_(impl),
         envelope_(envelope),
         batch_(batch),
-        context_(impl.self, envelope.method, envelope.id, impl.options.user.get()) {}
+        context_(impl.self, envelope.method, envelope.id, envelope.params,
+                 impl.options.user.get()) {}
 
   json::View params() const override { return envelope_.params; }
+  json::View id() const override { return envelope_.id; }
   Context& context() override { return context_; }
   bool wants_answer() const override { return envelope_.kind == Envelope::Kind::request; }
   std::shared_ptr<const Router> router() const override { return impl_.router; }
@@ -71,7 +73,7 @@ class Peer::Impl::Incoming final : public detail::Call {
 
   std::shared_ptr<detail::InFlight> defer() override {
     if (impl_.load() >= impl_.options.limits.in_flight) {
-      fail(Error{.code = code::busy,
+      fail(Error{.code = impl_.options.rules.busy_code,
                  .message = "busy: " + std::to_string(impl_.options.limits.in_flight) +
                             " requests are in flight already; try again later",
                  .data = {}});

@@ -1,5 +1,6 @@
 #include "godwit/rpc/peer.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include "peer_impl.hpp"
@@ -41,7 +42,9 @@ TimePoint later(TimePoint now, Duration by) {
 
 Peer::Peer(Output& output, std::shared_ptr<const Router> router, PeerOptions options)
     : output_(output),
-      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options))) {}
+      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options))) {
+  if (impl_->options.attach) impl_->options.user = impl_->options.attach(*this);
+}
 
 Peer::~Peer() {
   on_close(Error{.code = code::connection_closed, .message = "the connection was destroyed"});
@@ -85,6 +88,7 @@ void Peer::on_close(const Error& reason) {
   impl.closed = true;
   impl.mailbox->close();
   impl.waiting_messages.clear();
+  impl.timers.clear();
   const auto in_flight = std::exchange(impl.in_flight, {});
   const auto notifications = std::exchange(impl.notifications, {});
   for (const auto& [id, call] : in_flight) impl.abandon(*call, why);
@@ -134,14 +138,18 @@ std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
 void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
                  const CallOptions& options) {
   const Duration timeout = options.timeout.value_or(impl_->options.limits.call_timeout);
-  const std::optional<TimePoint> before = impl_->pending.next_deadline();
+  const std::optional<TimePoint> before = next_deadline();
   impl_->pending.add(number, PendingCall{.id = std::move(id),
                                          .method = std::move(method),
                                          .deadline = later(impl_->options.clock->now(), timeout),
                                          .timeout = timeout,
                                          .done = std::move(done)});
-  const std::optional<TimePoint> now_next = impl_->pending.next_deadline();
-  if (impl_->options.deadline_moved && (!before || *now_next < *before)) {
+  deadline_may_have_moved(before);
+}
+
+void Peer::deadline_may_have_moved(std::optional<TimePoint> before) {
+  const std::optional<TimePoint> next = next_deadline();
+  if (impl_->options.deadline_moved && next && (!before || *next < *before)) {
     impl_->options.deadline_moved();
   }
 }
@@ -232,7 +240,39 @@ bool Peer::cancel_incoming(const Id& id) {
   return true;
 }
 
-std::optional<TimePoint> Peer::next_deadline() const { return impl_->pending.next_deadline(); }
+std::optional<TimePoint> Peer::next_deadline() const {
+  std::optional<TimePoint> next = impl_->pending.next_deadline();
+  if (impl_->timers.empty()) return next;
+  const TimePoint timer = impl_->timers.begin()->first.first;
+  return next ? std::min(*next, timer) : timer;
+}
+
+Poster Peer::poster() const { return Poster(impl_->mailbox); }
+
+void Poster::operator()(Function<void()> work) const {
+  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work)});
+}
+
+TimerHandle Peer::schedule(Duration after, Function<void()> work) {
+  const std::optional<TimePoint> before = next_deadline();
+  const TimerHandle timer{++impl_->last_timer};
+  if (impl_->closed) return timer;
+  const TimePoint when = later(impl_->options.clock->now(), after);
+  impl_->timers.emplace(std::pair(when, timer.number), std::move(work));
+  deadline_may_have_moved(before);
+  return timer;
+}
+
+void Peer::unschedule(TimerHandle timer) {
+  // Few wait at a time, and most of them end here: a walk beats a second index.
+  for (auto at = impl_->timers.begin(); at != impl_->timers.end(); ++at) {
+    if (at->first.second != timer.number) continue;
+    impl_->timers.erase(at);
+    return;
+  }
+}
+
+void Peer::set_rules(const Rules& rules) { impl_->options.rules = rules; }
 
 void Peer::expire(TimePoint now) {
   Impl& impl = *impl_;
@@ -240,11 +280,19 @@ void Peer::expire(TimePoint now) {
   // Not more than there are now: a callback that calls again without any time would never end.
   for (std::size_t most = impl.pending.size(); most > 0; --most) {
     auto call = impl.pending.take_due(now);
-    if (!call) return;
+    if (!call) break;
     impl.give_up(*call, Error{.code = code::request_timeout,
                               .message = "no answer to " + json::quote(call->method) + " within " +
                                          seconds_text(call->timeout),
                               .data = {}});
+  }
+  const std::uint64_t newest = impl.last_timer;  // those made meanwhile wait for the next time
+  while (!impl.closed && !impl.timers.empty()) {
+    const auto first = impl.timers.begin();
+    if (first->first.first > now || first->first.second > newest) return;
+    Function<void()> work = std::move(first->second);
+    impl.timers.erase(first);
+    impl.run(work, "a timer");
   }
 }
 

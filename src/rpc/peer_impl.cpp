@@ -125,6 +125,7 @@ bool Peer::Impl::forget(const DeferredPtr& call) {
 }
 
 void Peer::Impl::deliver(Letter& letter) {
+  if (letter.work) return run(letter.work, "posted work");
   if (!letter.request) return self.send_raw(letter.text);
   DeferredCall& call = *letter.request;
   if (!forget(letter.request)) return;
@@ -145,6 +146,14 @@ void Peer::Impl::deliver(Letter& letter) {
   if (call.batch) {
     --call.batch->waiting;
     send_if_complete(*call.batch);
+  }
+}
+
+void Peer::Impl::run(Function<void()>& work, std::string_view what) noexcept {
+  try {
+    work();
+  } catch (...) {
+    complain(LogLevel::error, detail::describe_throw("", what, std::current_exception()));
   }
 }
 
@@ -170,6 +179,14 @@ void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
 }
 
 void Peer::Impl::fail_pending(const Error& reason) {
+  if (options.ended && !std::exchange(end_told, true)) {
+    try {
+      options.ended(reason);
+    } catch (...) {
+      complain(LogLevel::error,
+               detail::describe_throw("", "PeerOptions::ended", std::current_exception()));
+    }
+  }
   for (PendingCall& call : pending.take_all()) {
     Error error = reason;
     error.code = code::connection_closed;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,12 +62,15 @@ struct Peer::Impl {
 
   bool closed = false;
   bool input_ended = false;  // no call can get an answer any more
+  bool end_told = false;     // PeerOptions::ended was called
   bool receiving = false;
   unsigned busy = 0;
   bool orphaned = false;                     // the Peer is gone; the last Busy deletes this
   std::deque<std::string> waiting_messages;  // that came while one was being handled
 
   std::uint64_t last_number = 0;
+  std::uint64_t last_timer = 0;
+  std::map<std::pair<TimePoint, std::uint64_t>, Function<void()>> timers;
   detail::PendingTable pending;
   std::unordered_map<Id, DeferredPtr, IdHash> in_flight;
   std::unordered_set<DeferredPtr> notifications;  // deferred ones
@@ -100,6 +104,8 @@ struct Peer::Impl {
   std::size_t load() const noexcept { return in_flight.size() + notifications.size(); }
   /// Sends the answer of a deferred call, or the message it wants sent on the way.
   void deliver(detail::Letter& letter);
+  /// Runs work of the program that has no one to report to but the log.
+  void run(Function<void()>& work, std::string_view what) noexcept;
   /// Ends a deferred call that left the tables without an answer.
   void abandon(detail::DeferredCall& call, Error reason);
   /// Ends an own call that left its table without an answer, and tells the other side.

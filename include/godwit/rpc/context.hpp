@@ -25,8 +25,9 @@ GODWIT_API void end_notification(std::string& out);
 
 class GODWIT_API Context {
  public:
-  Context(Peer& peer, std::string_view method, json::View id, void* user) noexcept
-      : peer_(&peer), method_(method), id_(id), user_(user) {}
+  Context(Peer& peer, std::string_view method, json::View id, json::View params,
+          void* user) noexcept
+      : peer_(&peer), method_(method), id_(id), params_(params), user_(user) {}
   explicit Context(std::shared_ptr<detail::InFlight> request)
       : method_(request->method()), user_(request->user()), request_(std::move(request)) {}
   Context(const Context&) = delete;
@@ -35,6 +36,8 @@ class GODWIT_API Context {
   std::string_view method() const noexcept { return method_; }
   /// True if no answer is wanted.
   bool is_notification() const noexcept { return request_ ? request_->is_notification() : !id_; }
+  /// The params as they came, on the peer's thread; absent in blocking handlers.
+  json::View params() const noexcept { return params_; }
   /// The connection, on its own thread; nullptr in blocking handlers.
   Peer* peer() const noexcept { return peer_; }
   /// What the program attached to this connection (PeerOptions::user).
@@ -57,12 +60,14 @@ class GODWIT_API Context {
     send(std::move(message));
   }
 
- private:
+  /// The same for a message that is written out already.
   void send(std::string message);
 
+ private:
   Peer* peer_ = nullptr;
   std::string_view method_;
   json::View id_{};
+  json::View params_{};
   void* user_ = nullptr;
   std::shared_ptr<detail::InFlight> request_;
 };

@@ -35,6 +35,8 @@ class GODWIT_API Call {
  public:
   virtual ~Call();
   virtual json::View params() const = 0;
+  /// Absent for notifications.
+  virtual json::View id() const = 0;
   virtual Context& context() = 0;
   /// False for notifications: a result would be thrown away.
   virtual bool wants_answer() const = 0;

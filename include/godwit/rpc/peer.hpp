@@ -39,8 +39,14 @@
 
 namespace godwit::inline v0::rpc {
 
+namespace detail {
+class Mailbox;
+}
+
 /// How a peer names its own requests.
 enum class IdStyle : std::uint8_t { sequential, uuid };
+
+class Peer;
 
 struct PeerOptions {
   Rules rules{};
@@ -57,8 +63,14 @@ struct PeerOptions {
   /// Called when an own request is given up (timeout or cancel()) and the other side should be
   /// told, in whatever way its protocol has for that.
   std::function<void(const Id& id, const Error& reason)> abandoned{};
+  /// Called once, when no call can get an answer any more, just before those that wait fail: for
+  /// protocols that keep something of their own per connection.
+  std::function<void(const Error& reason)> ended{};
   /// Anything of the program's; handlers get it from their Context.
   std::shared_ptr<void> user{};
+  /// Makes `user` for each peer anew, when the peer is made: for options that many connections
+  /// share.
+  std::function<std::shared_ptr<void>(Peer&)> attach{};
 };
 
 struct CallOptions {
@@ -71,6 +83,24 @@ struct CallHandle {
   /// 0 means that nothing was sent: the outcome was delivered already.
   std::uint64_t number = 0;
   bool operator==(const CallHandle&) const = default;
+};
+
+/// Runs work on the thread of a peer. May be copied, kept and used on any thread; once the peer has
+/// closed it does nothing.
+class GODWIT_API Poster {
+ public:
+  Poster() = default;
+  explicit Poster(std::shared_ptr<detail::Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
+  /// Runs the work in the peer's next process(). What it throws goes to the log.
+  void operator()(Function<void()> work) const;
+
+ private:
+  std::shared_ptr<detail::Mailbox> mailbox_;
+};
+
+/// Names work that waits for its time.
+struct TimerHandle {
+  std::uint64_t number = 0;
 };
 
 /// In place of params: there are none.
@@ -143,12 +173,19 @@ class GODWIT_API Peer final : public Receiver {
 
   // Time and other threads.
 
-  /// When expire() should be called next; nothing if no call waits.
+  /// When expire() should be called next; nothing if no call and no timer waits.
   std::optional<TimePoint> next_deadline() const;
-  /// Fails the calls whose time is up.
+  /// Fails the calls whose time is up, and runs the timers.
   void expire(TimePoint now);
-  /// Sends what handlers on other threads have answered.
+  /// Sends what handlers on other threads have answered, and runs what was posted.
   void process();
+  /// For other threads, to run work on this peer's.
+  Poster poster() const;
+  /// Runs the work once, in expire(), after this much time; never if the peer closes before.
+  TimerHandle schedule(Duration after, Function<void()> work);
+  void unschedule(TimerHandle timer);
+  /// From the next message on: for protocols that agree on their rules while they talk.
+  void set_rules(const Rules& rules);
 
   // Numbers.
 
@@ -231,6 +268,7 @@ class GODWIT_API Peer final : public Receiver {
   void await(std::uint64_t number, Id id, std::string method, RawDone done,
              const CallOptions& options);
   void send_raw(std::string_view message);
+  void deadline_may_have_moved(std::optional<TimePoint> before);
 
   Output& output_;
   std::unique_ptr<Impl> impl_;

@@ -33,6 +33,8 @@ class GODWIT_API InFlight {
   /// Sends a complete message on the way to the answer. Any thread.
   virtual void send(std::string message) = 0;
   virtual std::stop_token cancelled() const = 0;
+  /// Stops the handler's token; it may still answer. Any thread.
+  virtual void request_stop() = 0;
   virtual std::string_view method() const = 0;
   virtual bool is_notification() const = 0;
   virtual void* user() const = 0;

@@ -14,6 +14,7 @@
 // a JSON form, a Result of it, or void (answered with null).
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -115,8 +116,15 @@ class GODWIT_API Router {
 
   /// Handles methods that nothing else does; Context::method() tells which.
   template <class F>
+    requires(!std::convertible_to<F, std::unique_ptr<detail::Handler>>)
   Router& fallback(F&& function) {
     fallback_ = make_handler(std::forward<F>(function), {});
+    return *this;
+  }
+
+  /// The same for a handler made by hand: how a protocol with a method table of its own gets all.
+  Router& fallback(std::unique_ptr<detail::Handler> handler) {
+    fallback_ = std::move(handler);
     return *this;
   }
 

@@ -2,7 +2,10 @@
 // built on it (MCP, language servers) tighten them with a value of their own.
 #pragma once
 
+#include <cstdint>
+
 #include "godwit/base/export.hpp"
+#include "godwit/rpc/error_code.hpp"
 
 namespace godwit::inline v0::rpc {
 
@@ -20,6 +23,8 @@ struct Rules {
   /// The answer to a message whose id could not be read carries `"id":null`; without this it
   /// carries no id member at all.
   bool id_on_unreadable = true;
+  /// What a request over the limit of those in flight is answered with.
+  std::int64_t busy_code = code::busy;
 
   bool operator==(const Rules&) const = default;
 };

@@ -1,0 +1,20 @@
+// The model of the Model Context Protocol: everything that travels, as plain structs.
+#pragma once
+
+#include "godwit/mcp/capabilities.hpp"
+#include "godwit/mcp/completion.hpp"
+#include "godwit/mcp/content.hpp"
+#include "godwit/mcp/elicitation.hpp"
+#include "godwit/mcp/error.hpp"
+#include "godwit/mcp/implementation.hpp"
+#include "godwit/mcp/ledger.hpp"
+#include "godwit/mcp/memory_ledger.hpp"
+#include "godwit/mcp/notification.hpp"
+#include "godwit/mcp/prompt.hpp"
+#include "godwit/mcp/resource.hpp"
+#include "godwit/mcp/revision.hpp"
+#include "godwit/mcp/sampling.hpp"
+#include "godwit/mcp/sealer.hpp"
+#include "godwit/mcp/tool.hpp"
+#include "godwit/mcp/trace.hpp"
+#include "godwit/mcp/uri_template.hpp"

@@ -1,0 +1,35 @@
+// Errors with a meaning inside the process: they steer how a handler's outcome is answered and
+// never travel as they are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "godwit/base/error.hpp"
+#include "godwit/base/export.hpp"
+
+namespace godwit::inline v0 {
+
+namespace mcp::code {
+// Beyond what fits into 32 bits, so that no peer's code is ever taken for one of these.
+inline constexpr std::int64_t tool_error = -(std::int64_t{1} << 40) - 1;
+inline constexpr std::int64_t suspended = -(std::int64_t{1} << 40) - 2;
+inline constexpr std::int64_t not_found = -(std::int64_t{1} << 40) - 3;
+/// What the stateful revisions answer for a resource that does not exist.
+inline constexpr std::int64_t resource_not_found = -32002;
+}  // namespace mcp::code
+
+/// The tool failed, and the model should read why: a result with isError. Converts to any Result.
+inline Error tool_error(std::string text) {
+  return Error{.code = mcp::code::tool_error, .message = std::move(text)};
+}
+
+/// There is no such resource. Answered as each revision wants it.
+GODWIT_API Error not_found(std::string_view uri);
+
+/// True for the error of an ask that is not answered yet. Pass it on; the handler will run again.
+inline bool is_suspended(const Error& error) noexcept { return error.code == mcp::code::suspended; }
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,4 @@
+// Where servers and clients meet the outside world.
+#pragma once
+
+#include "godwit/runtime/serve.hpp"

@@ -1,0 +1,40 @@
+// Middleware for Server::use(): small, useful, and examples of how to write one. They run around
+// every call of a client, also around those answered late.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/log.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/rpc/router.hpp"
+
+namespace godwit::inline v0 {
+
+/// One line per call: method, outcome, time.
+GODWIT_API rpc::Middleware log_calls(Log log);
+
+/// Tells the function how long each call took, and how it ended (nullptr: well). Any thread that
+/// serves a connection calls it.
+GODWIT_API rpc::Middleware time_calls(
+    std::function<void(std::string_view method, Duration took, const Error* error)> tell);
+
+/// What is about to be called, for those who decide whether it may be.
+struct CallFacts {
+  std::string_view method{};
+  /// Of a tool or prompt, or the uri of a resource; empty otherwise.
+  std::string_view name{};
+  /// Who the carrier says the caller is; empty if it cannot know.
+  std::string_view principal{};
+};
+/// Lets through what the function allows; its error is the answer to the rest.
+GODWIT_API rpc::Middleware authorize(std::function<Result<void>(const CallFacts&)> decide);
+
+/// At most this many requests per second on average over all connections, with bursts of as many;
+/// what is more is refused as busy. Notifications pass.
+GODWIT_API rpc::Middleware limit_rate(std::size_t per_second, const Clock* clock = nullptr);
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,135 @@
+// What a handler may return, and how each kind is answered. Private to the server's templates.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "godwit/base/export.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/json/encode.hpp"
+#include "godwit/json/schema_of.hpp"
+#include "godwit/server/work.hpp"
+
+namespace godwit::inline v0 {
+
+/// Bytes, as the contents of a resource.
+struct Blob {
+  std::string bytes{};
+};
+
+namespace detail {
+
+template <class T>
+struct Bare {
+  using type = T;
+};
+template <class T>
+struct Bare<Result<T>> {
+  using type = T;
+};
+/// A Result's value type, or the type itself.
+template <class T>
+using BareType = typename Bare<std::remove_cvref_t<T>>::type;
+
+template <class T>
+concept TextLike = std::convertible_to<const T&, std::string_view>;
+
+template <class T>
+concept ContentLike = std::same_as<T, Content> || std::same_as<T, TextContent> ||
+                      std::same_as<T, ImageContent> || std::same_as<T, AudioContent> ||
+                      std::same_as<T, ResourceLink> || std::same_as<T, EmbeddedResource>;
+
+template <class T>
+struct AsksToo : std::false_type {};
+template <class T>
+struct AsksToo<std::variant<InputRequired, T>> : std::true_type {
+  using Value = T;
+};
+template <class T>
+struct AsksToo<std::variant<T, InputRequired>> : std::true_type {
+  using Value = T;
+};
+
+/// Does a tool that returns this have structured results?
+template <class T>
+consteval bool is_structured() {
+  if constexpr (AsksToo<T>::value) {
+    return is_structured<typename AsksToo<T>::Value>();
+  } else {
+    return !(std::is_void_v<T> || TextLike<T> || ContentLike<T> ||
+             std::same_as<T, std::vector<Content>> || std::same_as<T, ToolResult> ||
+             std::same_as<T, PromptResult> || std::same_as<T, ReadResult> ||
+             std::same_as<T, InputRequired> || std::same_as<T, Blob> ||
+             std::same_as<T, PromptMessage> || std::same_as<T, std::vector<PromptMessage>> ||
+             std::same_as<T, ResourceContents> || std::same_as<T, std::vector<ResourceContents>> ||
+             std::same_as<T, TextResourceContents> || std::same_as<T, BlobResourceContents>);
+  }
+}
+
+/// The output schema of a tool that returns this; empty if there is none.
+template <class T>
+std::string output_schema() {
+  if constexpr (AsksToo<T>::value) {
+    return output_schema<typename AsksToo<T>::Value>();
+  } else if constexpr (!is_structured<T>() || json::detail::AnyJson<T>) {
+    return {};
+  } else {
+    return json::schema_of<T>().dump();
+  }
+}
+
+/// Answers with what a handler returned.
+template <class T>
+void deliver(Work& work, T&& outcome) {
+  using Out = std::remove_cvref_t<T>;
+  if constexpr (rpc::detail::IsResult<Out>::value) {
+    if (!outcome) return work.fail(std::forward<T>(outcome).error());
+    if constexpr (std::is_void_v<typename Out::value_type>) {
+      work.contents({});
+    } else {
+      deliver(work, *std::forward<T>(outcome));
+    }
+  } else if constexpr (AsksToo<Out>::value) {
+    std::visit([&](auto&& one) { deliver(work, std::forward<decltype(one)>(one)); },
+               std::forward<T>(outcome));
+  } else if constexpr (std::same_as<Out, InputRequired>) {
+    work.ask(outcome);
+  } else if constexpr (TextLike<Out>) {
+    work.text(outcome);
+  } else if constexpr (ContentLike<Out>) {
+    work.contents({Content(std::forward<T>(outcome))});
+  } else if constexpr (std::same_as<Out, std::vector<Content>>) {
+    work.contents(outcome);
+  } else if constexpr (std::same_as<Out, ToolResult>) {
+    work.result(outcome);
+  } else if constexpr (std::same_as<Out, PromptResult>) {
+    work.prompt(outcome);
+  } else if constexpr (std::same_as<Out, PromptMessage>) {
+    work.prompt(PromptResult{.messages = {std::forward<T>(outcome)}});
+  } else if constexpr (std::same_as<Out, std::vector<PromptMessage>>) {
+    work.prompt(PromptResult{.messages = std::forward<T>(outcome)});
+  } else if constexpr (std::same_as<Out, ReadResult>) {
+    work.read(outcome);
+  } else if constexpr (std::convertible_to<Out, ResourceContents>) {
+    work.read(ReadResult{.contents = {ResourceContents(std::forward<T>(outcome))}});
+  } else if constexpr (std::same_as<Out, std::vector<ResourceContents>>) {
+    work.read(ReadResult{.contents = std::forward<T>(outcome)});
+  } else if constexpr (std::same_as<Out, Blob>) {
+    work.blob(outcome.bytes);
+  } else {
+    std::string& json = work.scratch();
+    json.clear();
+    json::Writer writer(json);
+    json::write(writer, outcome);
+    work.structured(json);
+  }
+}
+
+}  // namespace detail
+}  // namespace godwit::inline v0

@@ -1,0 +1,79 @@
+#include <optional>
+#include <thread>
+
+#include "godwit/runtime/serve.hpp"
+#include "godwit/seal/aes_sealer.hpp"
+#include "godwit/transport/connection.hpp"
+
+namespace godwit::inline v0 {
+
+struct Serving::State {
+  Loop loop;
+  Error reason;
+  std::optional<Connection> connection;  // on the loop's thread
+  std::thread thread;
+
+  void run(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
+           PeerFacts facts) {
+    Result<std::unique_ptr<rpc::Transport>> transport = open(loop);
+    if (!transport) {
+      reason = std::move(transport).error();
+      return;
+    }
+    rpc::PeerOptions options = server.peer_options(std::move(facts));
+    // Embedded in a program, nothing is killed: handlers finish, however long they take.
+    options.limits.eof_grace = std::chrono::hours(24);
+    connection.emplace(loop, *std::move(transport), server.router(), std::move(options));
+    connection->on_close([this](const Error& why) {
+      reason = why;
+      loop.stop();
+    });
+    const Loop::Work work(loop);
+    loop.run();
+    connection.reset();
+  }
+};
+
+Serving::Serving(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Serving::Serving(Serving&&) noexcept = default;
+Serving& Serving::operator=(Serving&& other) noexcept {
+  if (this != &other) {
+    if (state_) {
+      close();
+      join();
+    }
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Serving::~Serving() {
+  if (!state_) return;
+  close();
+  join();
+}
+
+Error Serving::join() {
+  if (state_->thread.joinable()) state_->thread.join();
+  return state_->reason;
+}
+
+void Serving::close() {
+  state_->loop.post([state = state_.get()] {
+    if (state->connection) state->connection->close();
+  });
+}
+
+Serving serve(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
+              PeerFacts facts) {
+  if (!server.options().sealer) server.set_default_sealer(std::make_shared<AesSealer>());
+  auto state = std::make_unique<Serving::State>();
+  Serving::State* inside = state.get();
+  inside->thread =
+      std::thread([inside, &server, open = std::move(open), facts = std::move(facts)]() mutable {
+        inside->run(server, std::move(open), std::move(facts));
+      });
+  return Serving(std::move(state));
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,79 @@
+// Asks: what one request has asked, been answered and done so far. Kept in memory while a stateful
+// client is being asked; sealed into the request state where each round is a request of its own.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "godwit/base/result.hpp"
+#include "godwit/json/value.hpp"
+#include "godwit/mcp/sealer.hpp"
+#include "godwit/server/context.hpp"
+#include "godwit/server/input_required.hpp"
+#include "mcp/era/dialect.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// A question in the words of the wire.
+struct WireQuestion {
+  std::string key;
+  mcp::Operation operation{};
+  std::string params;  // JSON
+  /// Tells questions apart. Not a secret and not a proof: a handler that asks something else under
+  /// the same key is what it finds.
+  std::string digest;
+};
+
+/// A short name for a text; equal for equal texts.
+std::string digest_of(std::string_view text);
+/// JSON with members in one order, so that the same value always has the same text.
+std::string canonical(json::View value);
+/// 128 random bits in hex.
+std::string random_name();
+
+struct Asks {
+  struct Answered {
+    std::string digest;  // empty: it came before it was asked
+    json::Value value;
+    std::optional<Error> error;  // the client could not answer
+  };
+
+  std::string chain = random_name();
+  unsigned round = 0;
+  std::map<std::string, Answered, std::less<>> answers;
+  std::map<std::string, std::string, std::less<>> done;  // effects of once(), as JSON
+  std::string own_state;                                 // of the explicit style
+
+  // Of the present run of the handler.
+  std::vector<WireQuestion> pending;
+  WireQuestion last_asked;  // the one whose answer was given out last
+  std::set<std::string, std::less<>> used;
+  std::size_t consumed = 0;  // answers that the handler has come past
+  bool suspended = false;
+  bool grouping = false;
+
+  /// Before the handler runs again.
+  void begin_run() {
+    pending.clear();
+    used.clear();
+    consumed = 0;
+    suspended = false;
+    grouping = false;
+  }
+  /// On the way back to where it was: what happens here was told before.
+  bool replaying() const noexcept { return consumed < answers.size(); }
+
+  /// JSON of all that must survive until the answers come, with its expiry.
+  std::string save(std::int64_t expires) const;
+  /// The reverse. The error says why the state cannot be used.
+  static Result<Asks> load(std::string_view text, std::int64_t now);
+  /// Takes the answers to what was pending. Those to other questions are ignored; on the first
+  /// round, where nothing was asked yet, all are taken.
+  void take(json::View responses, bool first_round);
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,162 @@
+#include "catalog.hpp"
+
+#include <charconv>
+
+#include "mcp/encode.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+constexpr std::string_view member_names[list_kinds] = {"tools", "resources", "resourceTemplates",
+                                                       "prompts"};
+
+// A cursor names the list and the place in it. It is opaque to clients; a list that has changed
+// since is read on from the same place.
+std::string make_cursor(ListKind kind, std::size_t from) {
+  return base64(std::string(member_names[static_cast<std::size_t>(kind)]) + ":" +
+                std::to_string(from));
+}
+
+std::optional<std::size_t> read_cursor(ListKind kind, std::string_view cursor) {
+  const std::optional<std::string> text = from_base64(cursor);
+  if (!text) return std::nullopt;
+  const std::string_view name = member_names[static_cast<std::size_t>(kind)];
+  if (!text->starts_with(name) || text->size() <= name.size() || (*text)[name.size()] != ':') {
+    return std::nullopt;
+  }
+  std::size_t from = 0;
+  const char* end = text->data() + text->size();
+  const auto [at, error] = std::from_chars(text->data() + name.size() + 1, end, from);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return from;
+}
+
+}  // namespace
+
+Catalog::Catalog(const Tables& tables, const ServerOptions& options)
+    : page_size_(options.page_size),
+      tool_list_(tables.tools.shown()),
+      prompt_list_(tables.prompts.shown()),
+      resource_list_(tables.resources.shown()),
+      template_list_(tables.templates.shown()),
+      methods_(tables.methods),
+      prompt_completers_(tables.prompt_completers),
+      template_completers_(tables.template_completers) {
+  tools_.reserve(tool_list_.size());
+  for (const auto& entry : tool_list_) tools_.emplace(entry->tool.name, entry);
+  for (const auto& entry : prompt_list_) prompts_.emplace(entry->prompt.name, entry);
+  for (const auto& entry : resource_list_) resources_.emplace(entry->resource.uri, entry);
+
+  if (options.logging) capabilities_.logging.emplace();
+  if (!tool_list_.empty()) capabilities_.tools = ListCapability{.listChanged = true};
+  if (!prompt_list_.empty()) capabilities_.prompts = ListCapability{.listChanged = true};
+  if (!resource_list_.empty() || !template_list_.empty()) {
+    capabilities_.resources =
+        ResourcesCapability{.subscribe = options.subscriptions, .listChanged = true};
+  }
+  if (!prompt_completers_.empty() || !template_completers_.empty()) {
+    capabilities_.completions.emplace();
+  }
+  if (!options.experimental.empty()) capabilities_.experimental = options.experimental;
+  if (!tables.extensions.empty()) capabilities_.extensions = tables.extensions;
+}
+
+std::shared_ptr<const TemplateEntry> Catalog::match(
+    std::string_view uri, std::map<std::string, std::string>& values) const {
+  for (const auto& entry : template_list_) {
+    if (auto found = entry->uri->match(uri)) {
+      values = *std::move(found);
+      return entry;
+    }
+  }
+  return nullptr;
+}
+
+const MethodEntry* Catalog::method(std::string_view name,
+                                   std::shared_ptr<const Entry>& keep) const {
+  const auto at = methods_.find(name);
+  if (at == methods_.end()) return nullptr;
+  keep = at->second;
+  return at->second.get();
+}
+
+const Completer* Catalog::completer(const CompletionReference& reference,
+                                    const std::string& argument) const {
+  const auto* prompt = std::get_if<PromptReference>(&reference);
+  const auto& table = prompt ? prompt_completers_ : template_completers_;
+  const std::string& name = prompt ? prompt->name : std::get<ResourceReference>(reference).uri;
+  const auto at = table.find({name, argument});
+  return at == table.end() ? nullptr : &at->second;
+}
+
+bool Catalog::has_template(std::string_view text) const {
+  for (const auto& entry : template_list_) {
+    if (entry->resource.uriTemplate == text) return true;
+  }
+  return false;
+}
+
+std::size_t Catalog::count(ListKind kind) const {
+  switch (kind) {
+    case ListKind::tools:
+      return tool_list_.size();
+    case ListKind::resources:
+      return resource_list_.size();
+    case ListKind::templates:
+      return template_list_.size();
+    case ListKind::prompts:
+      return prompt_list_.size();
+  }
+  return 0;
+}
+
+std::shared_ptr<const std::string> Catalog::page(ListKind kind, const mcp::Dialect& dialect,
+                                                 std::optional<std::string_view> cursor) const {
+  std::size_t from = 0;
+  if (cursor) {
+    const auto place = read_cursor(kind, *cursor);
+    // Only places where a page begins: there are few of those to keep.
+    if (!place || page_size_ == 0 || *place % page_size_ != 0 || *place > count(kind)) {
+      return nullptr;
+    }
+    from = *place;
+  }
+  const std::lock_guard lock(mutex_);
+  auto& kept = pages_[static_cast<std::size_t>(kind)][{dialect.index, from}];
+  if (!kept) kept = std::make_shared<const std::string>(render(kind, dialect, from));
+  return kept;
+}
+
+std::string Catalog::render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const {
+  const std::size_t total = count(kind);
+  const std::size_t end = page_size_ == 0 ? total : std::min(total, from + page_size_);
+  std::string text;
+  json::Writer writer(text);
+  writer.key(member_names[static_cast<std::size_t>(kind)]);
+  writer.begin_array();
+  for (std::size_t i = from; i < end; ++i) {
+    switch (kind) {
+      case ListKind::tools:
+        json::write(writer, mcp::fitted(tool_list_[i]->tool, dialect));
+        break;
+      case ListKind::resources:
+        json::write(writer, mcp::fitted(resource_list_[i]->resource, dialect));
+        break;
+      case ListKind::templates:
+        json::write(writer, mcp::fitted(template_list_[i]->resource, dialect));
+        break;
+      case ListKind::prompts:
+        json::write(writer, mcp::fitted(prompt_list_[i]->prompt, dialect));
+        break;
+    }
+  }
+  writer.end_array();
+  if (end < total) {
+    writer.key("nextCursor");
+    writer.value(make_cursor(kind, end));
+  }
+  return text;
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,193 @@
+// What a Server offers: the tables that registration changes, and the snapshots that connections
+// read. A snapshot never changes, so a call needs no lock; it is made anew when somebody looks
+// after a change.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "godwit/json/schema.hpp"
+#include "godwit/mcp/uri_template.hpp"
+#include "godwit/server/server.hpp"
+#include "mcp/era/dialect.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// What all things that answer calls have in common.
+struct Entry {
+  std::shared_ptr<const WorkHandler> handler;
+  std::optional<Duration> timeout;
+  std::size_t concurrency = 0;
+  /// Calls that run now.
+  mutable std::atomic<std::size_t> running{0};
+  /// Changes with what the entry takes: state of a request is bound to it.
+  std::string digest;
+};
+
+struct ToolEntry : Entry {
+  Tool tool;
+  std::optional<json::Schema> input;  // to check arguments that the handler does not check itself
+  std::optional<json::Schema> output;
+  bool checks_itself = false;
+  bool check_arguments = true;
+};
+struct PromptEntry : Entry {
+  Prompt prompt;
+};
+struct ResourceEntry : Entry {
+  Resource resource;
+  CacheHint cache;
+};
+struct TemplateEntry : Entry {
+  ResourceTemplate resource;
+  std::optional<UriTemplate> uri;
+  CacheHint cache;
+};
+struct MethodEntry : Entry {
+  std::string name;
+  bool notification = false;
+};
+
+enum class ListKind : std::uint8_t { tools, resources, templates, prompts };
+inline constexpr std::size_t list_kinds = 4;
+
+/// Entries in the order they were first registered, found by name.
+template <class E>
+class Table {
+ public:
+  using Ptr = std::shared_ptr<const E>;
+  struct Row {
+    Ptr entry;
+    bool enabled = true;
+  };
+
+  void put(const std::string& name, Ptr entry) {
+    const auto [at, fresh] = index_.try_emplace(name, rows_.size());
+    if (fresh) {
+      rows_.push_back({std::move(entry), true});
+    } else {
+      rows_[at->second] = {std::move(entry), true};
+    }
+  }
+  /// False if there is none of that name.
+  bool remove(std::string_view name) {
+    const auto at = index_.find(std::string(name));
+    if (at == index_.end()) return false;
+    const std::size_t position = at->second;
+    index_.erase(at);
+    rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(position));
+    for (auto& [other, where] : index_) {
+      if (where > position) --where;
+    }
+    return true;
+  }
+  /// False if there is none of that name; `changed` tells whether it made a difference.
+  bool enable(std::string_view name, bool enabled, bool& changed) {
+    const auto at = index_.find(std::string(name));
+    if (at == index_.end()) return false;
+    changed = std::exchange(rows_[at->second].enabled, enabled) != enabled;
+    return true;
+  }
+  std::vector<Ptr> shown() const {
+    std::vector<Ptr> out;
+    out.reserve(rows_.size());
+    for (const Row& row : rows_) {
+      if (row.enabled) out.push_back(row.entry);
+    }
+    return out;
+  }
+
+ private:
+  std::vector<Row> rows_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+/// (prompt name or template text, argument)
+using CompletionKey = std::pair<std::string, std::string>;
+
+struct Tables {
+  Table<ToolEntry> tools;
+  Table<PromptEntry> prompts;
+  Table<ResourceEntry> resources;
+  Table<TemplateEntry> templates;
+  std::map<std::string, std::shared_ptr<const MethodEntry>, std::less<>> methods;
+  std::map<CompletionKey, Completer> prompt_completers;
+  std::map<CompletionKey, Completer> template_completers;
+  std::map<std::string, json::Value> extensions;
+};
+
+struct Hash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
+/// One state of the tables. Shared by all threads.
+class Catalog {
+ public:
+  Catalog(const Tables& tables, const ServerOptions& options);
+
+  std::shared_ptr<const ToolEntry> tool(std::string_view name) const { return find(tools_, name); }
+  std::shared_ptr<const PromptEntry> prompt(std::string_view name) const {
+    return find(prompts_, name);
+  }
+  std::shared_ptr<const ResourceEntry> resource(std::string_view uri) const {
+    return find(resources_, uri);
+  }
+  /// The first template that matches, with the values of its variables.
+  std::shared_ptr<const TemplateEntry> match(std::string_view uri,
+                                             std::map<std::string, std::string>& values) const;
+  const MethodEntry* method(std::string_view name, std::shared_ptr<const Entry>& keep) const;
+  const Completer* completer(const CompletionReference& reference,
+                             const std::string& argument) const;
+  bool has_prompt(std::string_view name) const { return prompts_.contains(name); }
+  bool has_template(std::string_view text) const;
+
+  const ServerCapabilities& capabilities() const noexcept { return capabilities_; }
+  /// The members of a list result, without the braces: `"tools":[…],"nextCursor":"…"`. Made once
+  /// per dialect and page. Nothing if the cursor is none of ours.
+  std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
+                                          std::optional<std::string_view> cursor) const;
+
+ private:
+  template <class E>
+  using Index = std::unordered_map<std::string, std::shared_ptr<const E>, Hash, std::equal_to<>>;
+
+  template <class E>
+  static std::shared_ptr<const E> find(const Index<E>& index, std::string_view name) {
+    const auto at = index.find(name);
+    return at == index.end() ? nullptr : at->second;
+  }
+  std::string render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const;
+  std::size_t count(ListKind kind) const;
+
+  std::size_t page_size_;
+  ServerCapabilities capabilities_;
+  std::vector<std::shared_ptr<const ToolEntry>> tool_list_;
+  std::vector<std::shared_ptr<const PromptEntry>> prompt_list_;
+  std::vector<std::shared_ptr<const ResourceEntry>> resource_list_;
+  std::vector<std::shared_ptr<const TemplateEntry>> template_list_;
+  Index<ToolEntry> tools_;
+  Index<PromptEntry> prompts_;
+  Index<ResourceEntry> resources_;
+  std::map<std::string, std::shared_ptr<const MethodEntry>, std::less<>> methods_;
+  std::map<CompletionKey, Completer> prompt_completers_;
+  std::map<CompletionKey, Completer> template_completers_;
+
+  mutable std::mutex mutex_;  // guards the pages
+  mutable std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const std::string>>
+      pages_[list_kinds];  // by dialect and first entry
+};
+
+}  // namespace godwit::inline v0::detail

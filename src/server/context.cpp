@@ -1,0 +1,98 @@
+#include "godwit/server/context.hpp"
+
+#include "godwit/server/input_required.hpp"
+#include "godwit/server/work.hpp"
+
+namespace godwit::inline v0 {
+
+namespace detail {
+
+Exchange::~Exchange() = default;
+Work::~Work() = default;
+LateWork::~LateWork() = default;
+WorkHandler::~WorkHandler() = default;
+
+RawJson reduce_to_form(json::Value schema) {
+  json::Value form = json::Object{{"type", "object"}, {"properties", json::Object{}}};
+  if (json::Object* properties = schema["properties"].as_object()) {
+    for (json::Member& member : *properties) {
+      member.value.erase("pattern");
+      form["properties"][member.key] = std::move(member.value);
+    }
+  }
+  if (schema.contains("required")) form["required"] = json::Value(schema["required"]);
+  return RawJson{form.dump()};
+}
+
+}  // namespace detail
+
+TraceContext Context::trace() const {
+  const json::View meta = exchange_->meta();
+  const auto text = [&](std::string_view name) {
+    return std::string(meta.find(name).as_string().value_or(""));
+  };
+  return {.traceparent = text("traceparent"),
+          .tracestate = text("tracestate"),
+          .baggage = text("baggage")};
+}
+
+Result<ElicitAction> Context::ask(UrlAsk url) {
+  detail::Question question{.kind = detail::Question::Kind::url};
+  question.elicit.mode = ElicitRequest::Mode::url;
+  question.elicit.message = std::move(url.message);
+  question.elicit.url = std::move(url.url);
+  Result<json::Value> answer = exchange_->ask(url.key, std::move(question));
+  if (!answer) return std::move(answer).error();
+  const Result<ElicitResult> result = json::decode<ElicitResult>(*answer);
+  if (!result) return exchange_->ask_again(url.key, result.error().message);
+  return result->action;
+}
+
+Result<SamplingResult> Context::ask(SampleAsk sample) {
+  detail::Question question{.kind = detail::Question::Kind::sample};
+  question.sample = std::move(sample.request);
+  Result<json::Value> answer = exchange_->ask(sample.key, std::move(question));
+  if (!answer) return std::move(answer).error();
+  Result<SamplingResult> result = json::decode<SamplingResult>(*answer);
+  if (!result) return exchange_->ask_again(sample.key, result.error().message);
+  return result;
+}
+
+Result<std::vector<Root>> Context::ask(RootsAsk roots) {
+  Result<json::Value> answer =
+      exchange_->ask(roots.key, detail::Question{.kind = detail::Question::Kind::roots});
+  if (!answer) return std::move(answer).error();
+  struct Listed {
+    std::vector<Root> roots{};
+  };
+  Result<Listed> listed = json::decode<Listed>(*answer);
+  if (!listed) return exchange_->ask_again(roots.key, listed.error().message);
+  return std::move(listed->roots);
+}
+
+InputRequired& InputRequired::form(std::string key, std::string message, RawJson schema) {
+  detail::Question question{.kind = detail::Question::Kind::form};
+  question.elicit.message = std::move(message);
+  question.elicit.requestedSchema = std::move(schema);
+  return add(std::move(key), std::move(question));
+}
+
+InputRequired& InputRequired::url(std::string key, std::string message, std::string url) {
+  detail::Question question{.kind = detail::Question::Kind::url};
+  question.elicit.mode = ElicitRequest::Mode::url;
+  question.elicit.message = std::move(message);
+  question.elicit.url = std::move(url);
+  return add(std::move(key), std::move(question));
+}
+
+InputRequired& InputRequired::sample(std::string key, SamplingRequest request) {
+  detail::Question question{.kind = detail::Question::Kind::sample};
+  question.sample = std::move(request);
+  return add(std::move(key), std::move(question));
+}
+
+InputRequired& InputRequired::roots(std::string key) {
+  return add(std::move(key), detail::Question{.kind = detail::Question::Kind::roots});
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,353 @@
+#include "frame.hpp"
+
+#include <cmath>
+
+#include "godwit/json/document.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/encode.hpp"
+#include "result.hpp"
+
+namespace godwit::inline v0::detail {
+
+// Answering.
+
+void Frame::run() {
+  if (entry_->concurrency > 0) {
+    counted_ = true;
+    if (entry_->running.fetch_add(1) >= entry_->concurrency) {
+      return refuse(Error{.code = rpc::code::internal_error,
+                          .message = "busy: " + std::to_string(entry_->concurrency) +
+                                     " calls of this are running already; try again later",
+                          .data = {}});
+    }
+  }
+  entry_->handler->invoke(*this);
+}
+
+void Frame::release() noexcept {
+  if (std::exchange(counted_, false)) entry_->running.fetch_sub(1);
+}
+
+json::Writer& Frame::begin() {
+  json::Writer* writer = nullptr;
+  if (call_) {
+    writer = &call_->begin_result();
+  } else {
+    answer_.clear();
+    writer = &writer_.emplace(answer_);
+  }
+  writer->begin_object();
+  if (dialect().stateless) writer->raw(R"("resultType":"complete")");
+  return *writer;
+}
+
+void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint* cache) {
+  write_result_end(writer, dialect(), session_.server(), meta, cache);
+  if (call_) {
+    call_->end_result();
+  } else {
+    late_->request().answer(std::move(answer_));
+  }
+}
+
+void Frame::refuse(Error error) {
+  error = wire_error(std::move(error), dialect());
+  if (call_) {
+    call_->fail(std::move(error));
+  } else {
+    late_->request().fail(std::move(error));
+  }
+}
+
+void Frame::text(std::string_view text) {
+  if (suspend()) return;
+  switch (request_.kind) {
+    case WorkKind::tool: {
+      json::Writer& writer = begin();
+      writer.raw_key("\"content\":");
+      writer.begin_array();
+      mcp::write_text_content(writer, text);
+      writer.end_array();
+      return end(writer, nullptr, nullptr);
+    }
+    case WorkKind::prompt:
+      return prompt(PromptResult{.messages = {user_says(TextContent{.text = std::string(text)})}});
+    case WorkKind::resource:
+      return read(ReadResult{.contents = {TextResourceContents{.uri = std::string(request_.uri),
+                                                               .mimeType = *request_.mime_type,
+                                                               .text = std::string(text)}}});
+    case WorkKind::custom:
+      return structured(json::quote(text));
+  }
+}
+
+bool Frame::output_fits(std::string_view json) {
+  const auto* tool = static_cast<const ToolEntry*>(entry_.get());
+  if (!tool->output) return true;
+  json::Document document;
+  const auto value = document.parse(json);
+  const json::Validation validation = value ? tool->output->validate(*value) : json::Validation();
+  if (value && validation.ok()) return true;
+  session_.server().options.log.error("the result of the tool " + json::quote(tool->tool.name) +
+                                      " does not fit its output schema: " + validation.text());
+  refuse(rpc::internal_error("the result of the tool does not fit its output schema"));
+  return false;
+}
+
+void Frame::structured(std::string_view json) {
+  if (suspend()) return;
+  if (request_.kind == WorkKind::custom) {
+    // The handler's own object, with what the dialect wants added.
+    if (json.size() < 2 || json.front() != '{') {
+      session_.server().options.log.error("the result of " + json::quote(request_.method) +
+                                          " must be an object");
+      return refuse(rpc::internal_error());
+    }
+    json::Writer& writer = begin();
+    if (json != "{}") writer.raw(json.substr(1, json.size() - 2));
+    return end(writer, nullptr, nullptr);
+  }
+  if (request_.kind != WorkKind::tool) {
+    return refuse(rpc::internal_error("the handler returned a value where text was expected"));
+  }
+  if (!output_fits(json)) return;
+  json::Writer& writer = begin();
+  writer.raw_key("\"content\":");
+  writer.begin_array();
+  mcp::write_text_content(writer, json);
+  writer.end_array();
+  if (dialect().stateless || (dialect().structured && json.front() == '{')) {
+    writer.raw_key("\"structuredContent\":");
+    writer.raw(json);
+  }
+  end(writer, nullptr, nullptr);
+}
+
+void Frame::contents(const std::vector<Content>& contents) {
+  if (suspend()) return;
+  if (request_.kind == WorkKind::custom && contents.empty()) return structured("{}");
+  if (request_.kind == WorkKind::prompt) {
+    PromptResult result;
+    for (const Content& content : contents) result.messages.push_back(user_says(content));
+    return prompt(result);
+  }
+  if (request_.kind != WorkKind::tool) {
+    return refuse(rpc::internal_error("the handler returned content where something else belongs"));
+  }
+  json::Writer& writer = begin();
+  writer.raw_key("\"content\":");
+  mcp::write_contents(writer, contents, dialect());
+  end(writer, nullptr, nullptr);
+}
+
+void Frame::result(const ToolResult& result) {
+  if (suspend()) return;
+  const bool failed = result.isError.value_or(false);
+  if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
+  json::Writer& writer = begin();
+  writer.raw_key("\"content\":");
+  mcp::write_contents(writer, result.content, dialect());
+  if (result.structuredContent) {
+    const std::string& json = result.structuredContent->text;
+    if (dialect().stateless || (dialect().structured && json.starts_with('{'))) {
+      writer.raw_key("\"structuredContent\":");
+      writer.raw(json);
+    }
+  }
+  if (result.isError) {
+    writer.raw_key("\"isError\":");
+    writer.value(*result.isError);
+  }
+  end(writer, result._meta ? &*result._meta : nullptr, nullptr);
+}
+
+void Frame::prompt(const PromptResult& result) {
+  if (suspend()) return;
+  if (request_.kind != WorkKind::prompt) {
+    return refuse(rpc::internal_error("the handler returned prompt messages; this is no prompt"));
+  }
+  json::Writer& writer = begin();
+  if (result.description) {
+    writer.raw_key("\"description\":");
+    writer.value(*result.description);
+  }
+  writer.raw_key("\"messages\":");
+  writer.begin_array();
+  for (const PromptMessage& message : result.messages) {
+    json::write(writer, PromptMessage{.role = message.role,
+                                      .content = mcp::fitted(message.content, dialect())});
+  }
+  writer.end_array();
+  end(writer, result._meta ? &*result._meta : nullptr, nullptr);
+}
+
+void Frame::read(const ReadResult& result) {
+  if (suspend()) return;
+  if (request_.kind != WorkKind::resource) {
+    return refuse(rpc::internal_error("the handler returned contents; this is no resource"));
+  }
+  json::Writer& writer = begin();
+  writer.raw_key("\"contents\":");
+  writer.begin_array();
+  for (const ResourceContents& contents : result.contents) {
+    json::write(writer, mcp::fitted(contents, dialect()));
+  }
+  writer.end_array();
+  end(writer, result._meta ? &*result._meta : nullptr, request_.cache);
+}
+
+void Frame::blob(std::string_view bytes) {
+  if (suspend()) return;
+  if (request_.kind != WorkKind::resource) {
+    return refuse(rpc::internal_error("the handler returned bytes; this is no resource"));
+  }
+  read(ReadResult{.contents = {BlobResourceContents{.uri = std::string(request_.uri),
+                                                    .mimeType = *request_.mime_type,
+                                                    .blob = base64(bytes)}}});
+}
+
+void Frame::tool_failed(std::string_view text) {
+  json::Writer& writer = begin();
+  writer.raw_key("\"content\":");
+  writer.begin_array();
+  mcp::write_text_content(writer, text);
+  writer.end_array();
+  writer.raw_key("\"isError\":");
+  writer.value(true);
+  end(writer, nullptr, nullptr);
+}
+
+void Frame::fail(Error error) {
+  if (suspend()) return;
+  if (error.code == mcp::code::tool_error && request_.kind == WorkKind::tool) {
+    return tool_failed(error.message);
+  }
+  refuse(std::move(error));
+}
+
+void Frame::bad_arguments(const json::DecodeFailure& failure) {
+  Error error = rpc::detail::params_error(failure);
+  if (request_.kind != WorkKind::tool) return refuse(std::move(error));
+  const auto* tool = static_cast<const ToolEntry*>(entry_.get());
+  std::string text = "The arguments of " + json::quote(tool->tool.name) + " do not fit: ";
+  // The schema knows the keyword; the struct may know more than the schema can say.
+  const json::Validation validation =
+      tool->input ? tool->input->validate(request_.arguments) : json::Validation();
+  text += validation.ok() ? failure.text() : validation.text();
+  if (dialect().icons) return tool_failed(text);
+  error.message = rpc::invalid_params(std::move(text)).message;
+  refuse(std::move(error));
+}
+
+void Frame::threw(std::exception_ptr exception) noexcept {
+  try {
+    std::string what = "something that is not a std::exception";
+    try {
+      std::rethrow_exception(exception);
+    } catch (const std::exception& e) {
+      what = e.what();
+    } catch (...) {
+    }
+    session_.server().options.log.error("the handler of " + json::quote(request_.method) +
+                                        " threw: " + what);
+    refuse(rpc::internal_error());
+  } catch (...) {  // no memory for an answer: the caller sees a timeout
+  }
+}
+
+std::shared_ptr<LateWork> Frame::defer() {
+  if (late_) return late_->shared_from_this();
+  auto in_flight = call_->defer();
+  if (!in_flight) return nullptr;
+  auto late =
+      std::make_shared<Late>(session_.shared_from_this(), std::move(in_flight), request_, entry_);
+  late->frame().asks_ = std::move(asks_);
+  late->frame().counted_ = std::exchange(counted_, false);
+  late->frame().last_progress_ = last_progress_;
+  late->start_timer();
+  return late;
+}
+
+// Knowing and telling.
+
+const Caller& Frame::caller() {
+  if (caller_) return *caller_;
+  if (!dialect().stateless) {
+    caller_ = late_ ? late_->caller() : *session_.caller();
+    return *caller_;
+  }
+  caller_.emplace();
+  if (request_.facts.client) {
+    if (auto info = json::decode<Implementation>(request_.facts.client)) {
+      caller_->info = *std::move(info);
+    }
+  }
+  if (auto capabilities = json::decode<ClientCapabilities>(request_.facts.capabilities)) {
+    caller_->capabilities = *std::move(capabilities);
+  }
+  return *caller_;
+}
+
+std::stop_token Frame::cancelled() const {
+  return late_ ? late_->request().cancelled() : std::stop_token();
+}
+
+void Frame::send(std::string message) {
+  if (late_) {
+    late_->request().send(std::move(message));
+  } else {
+    call_->context().send(std::move(message));
+  }
+}
+
+void Frame::progress(double progress, std::optional<double> total, std::string_view message) {
+  const json::View token = request_.meta.find("progressToken");
+  if (!token || silent() || !std::isfinite(progress)) return;
+  if (progress < last_progress_) return;  // never backwards
+  last_progress_ = progress;
+  std::string text;
+  rpc::detail::begin_notification(text, dialect().name_of(mcp::Operation::progress));
+  json::Writer writer(text);
+  writer.begin_object();
+  writer.key("progressToken");
+  writer.value(token);
+  writer.key("progress");
+  writer.value(progress);
+  if (total) {
+    writer.key("total");
+    writer.value(*total);
+  }
+  if (!message.empty() && dialect().audio) {
+    writer.key("message");
+    writer.value(message);
+  }
+  writer.end_object();
+  rpc::detail::end_notification(text);
+  send(std::move(text));
+}
+
+bool Frame::wants_log(LoggingLevel level) {
+  if (silent() || !session_.server().options.logging) return false;
+  if (dialect().stateless) return request_.facts.log_level && level >= *request_.facts.log_level;
+  return level >= session_.level();
+}
+
+void Frame::log(LoggingLevel level, std::string_view json, std::string_view logger) {
+  std::string text;
+  rpc::detail::begin_notification(text, dialect().name_of(mcp::Operation::log_message));
+  json::Writer writer(text);
+  writer.begin_object();
+  writer.key("level");
+  writer.value(json::enum_name(level));
+  if (!logger.empty()) {
+    writer.key("logger");
+    writer.value(logger);
+  }
+  writer.key("data");
+  writer.raw(json);
+  writer.end_object();
+  rpc::detail::end_notification(text);
+  send(std::move(text));
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,201 @@
+// Frame: one run of a handler: what the Work and the Context of that run do. It stands on the stack
+// of a plain call, and inside a Late when the call has left the stack.
+//
+// A run ends in an answer, or suspended: then the client is asked, and the handler runs again in a
+// new frame. Which of the two it is, the pending list of the Asks decides, not what was returned.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "asks.hpp"
+#include "catalog.hpp"
+#include "godwit/rpc/handler.hpp"
+#include "godwit/server/work.hpp"
+#include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless.hpp"
+#include "session.hpp"
+
+namespace godwit::inline v0::detail {
+
+enum class WorkKind : std::uint8_t { tool, prompt, resource, custom };
+
+/// A request after admission: in which dialect it is served, and where its parts are.
+struct Request {
+  const mcp::Dialect* dialect = nullptr;
+  WorkKind kind = WorkKind::tool;
+  std::string_view method{};
+  json::View params{};
+  json::View meta{};
+  json::View arguments{};
+  std::string_view uri{};  // of a resource
+  mcp::RequestFacts facts{};
+  const CacheHint* cache = nullptr;  // of a resource
+  const std::optional<std::string>* mime_type = nullptr;
+};
+
+class Late;
+
+class Frame final : public Work, public Exchange {
+ public:
+  /// On the stack.
+  Frame(Session& session, rpc::detail::Call& call, const Request& request,
+        const std::shared_ptr<const Entry>& entry)
+      : session_(session), call_(&call), request_(request), entry_(entry), context_(*this) {}
+  /// Inside a Late, which outlives it.
+  Frame(Session& session, Late& late, const Request& request,
+        const std::shared_ptr<const Entry>& entry)
+      : session_(session), late_(&late), request_(request), entry_(entry), context_(*this) {}
+  ~Frame() override { release(); }
+
+  /// Runs the handler, if there is room for one more.
+  void run();
+  void set_asks(std::unique_ptr<Asks> asks) { asks_ = std::move(asks); }
+  std::unique_ptr<Asks> take_asks() { return std::move(asks_); }
+
+  // Work
+  json::View arguments() const override { return request_.arguments; }
+  std::string_view uri() const override { return request_.uri; }
+  Context& context() override { return context_; }
+  std::string& scratch() override { return late_ ? scratch_ : session_.scratch; }
+  void text(std::string_view text) override;
+  void structured(std::string_view json) override;
+  void contents(const std::vector<Content>& contents) override;
+  void result(const ToolResult& result) override;
+  void prompt(const PromptResult& result) override;
+  void read(const ReadResult& result) override;
+  void blob(std::string_view bytes) override;
+  void ask(const InputRequired& questions) override;
+  void fail(Error error) override;
+  void bad_arguments(const json::DecodeFailure& failure) override;
+  void threw(std::exception_ptr exception) noexcept override;
+  std::shared_ptr<LateWork> defer() override;
+  Executor& executor() override { return *session_.server().options.executor; }
+
+  // Exchange
+  void progress(double progress, std::optional<double> total, std::string_view message) override;
+  bool wants_log(LoggingLevel level) override;
+  void log(LoggingLevel level, std::string_view json, std::string_view logger) override;
+  std::stop_token cancelled() const override;
+  const Caller& caller() override;
+  std::string_view revision() const override { return request_.dialect->revision; }
+  std::string_view method() const override { return request_.method; }
+  json::View meta() const override { return request_.meta; }
+  std::string_view principal() const override { return session_.facts().principal; }
+  void* user() const override { return session_.facts().user.get(); }
+  Result<json::Value> ask(std::string_view key, Question question) override;
+  Error ask_again(std::string_view key, std::string_view why) override;
+  void begin_all() override { asks().grouping = true; }
+  void end_all() override { asks().grouping = false; }
+  Result<std::optional<std::string>> begin_once(std::string_view key) override;
+  void end_once(std::string_view key, std::string result) override;
+  void drop_once(std::string_view key) override;
+  std::string idempotency_key(std::string_view key) override {
+    return asks().chain + ":" + std::string(key);
+  }
+  std::string_view state() const override {
+    return asks_ ? std::string_view(asks_->own_state) : std::string_view();
+  }
+  const json::Value* answer(std::string_view key) const override;
+
+ private:
+  friend class Late;
+
+  const mcp::Dialect& dialect() const noexcept { return *request_.dialect; }
+  Asks& asks() {
+    if (!asks_) asks_ = std::make_unique<Asks>();
+    return *asks_;
+  }
+  bool silent() const noexcept { return asks_ && (asks_->suspended || asks_->replaying()); }
+
+  // Answering: a result is begun, its members are written, and it is ended with what its dialect
+  // wants at the end.
+  json::Writer& begin();
+  void end(json::Writer& writer, const json::Object* meta, const CacheHint* cache);
+  void refuse(Error error);
+  void tool_failed(std::string_view text);
+  /// True if the run is suspended; the client is asked then.
+  bool suspend();
+  void suspend_stateless();
+  void send(std::string message);
+  Result<WireQuestion> word(std::string_view key, Question question);
+  Error not_offered(std::string_view what, std::string required) const;
+  bool output_fits(std::string_view json);
+  void release() noexcept;
+
+  Session& session_;
+  rpc::detail::Call* call_ = nullptr;
+  Late* late_ = nullptr;
+  Request request_;
+  std::shared_ptr<const Entry> entry_;
+  Context context_;
+  std::unique_ptr<Asks> asks_;
+  std::optional<Caller> caller_;
+  std::string scratch_;
+  std::string answer_;                  // of a late one
+  std::optional<json::Writer> writer_;  // of a late one
+  double last_progress_ = 0;
+  bool counted_ = false;
+};
+
+/// A call that has left the stack: it owns its request and outlives the connection if it must.
+class Late final : public LateWork, public std::enable_shared_from_this<Late> {
+ public:
+  Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlight> request,
+       const Request& stack_request, std::shared_ptr<const Entry> entry);
+  ~Late() override;
+
+  Work& work() override { return *frame_; }
+  Frame& frame() { return *frame_; }
+  rpc::detail::InFlight& request() { return *in_flight_; }
+  Session& session() { return *session_; }
+  /// Of a stateful client, as it was when the call came.
+  const Caller& caller() const { return *caller_; }
+
+  /// Lets the handler's time run, on the peer's thread.
+  void start_timer();
+  /// Asks a stateful client what is pending, and runs the handler again with the answers. Any
+  /// thread.
+  void ask_client();
+
+ private:
+  void ask_now();
+  void answered(const WireQuestion& question, Result<RawJson> outcome);
+  void run_again();
+  void stop_timer();
+
+  struct Cancel {
+    Late* late;
+    void operator()() const;
+  };
+
+  std::shared_ptr<Session> session_;
+  std::shared_ptr<rpc::detail::InFlight> in_flight_;
+  std::shared_ptr<const Entry> entry_;
+  std::string method_;
+  std::string text_;
+  json::Document document_;
+  std::string arguments_text_;
+  json::Document arguments_document_;
+  Request request_;
+  std::optional<Frame> frame_;
+  std::shared_ptr<const Caller> caller_;
+
+  // Of a stateful client that is being asked.
+  std::vector<rpc::CallHandle> waiting_;
+  std::size_t outstanding_ = 0;
+  std::optional<std::stop_callback<Cancel>> on_cancel_;
+  std::optional<rpc::TimerHandle> timer_;
+  TimePoint timer_started_{};
+  Duration time_used_{};
+};
+
+/// What the sealed state of a request belongs to: another method, caller, handler or other
+/// arguments cannot use it.
+std::string state_context(const Session& session, const Request& request, const Entry& entry);
+
+/// The error as it travels in this dialect: codes of this process become those of the wire.
+Error wire_error(Error error, const mcp::Dialect& dialect);
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,474 @@
+#include "gate.hpp"
+
+#include "frame.hpp"
+#include "godwit/mcp/revision.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/encode.hpp"
+#include "mcp/era/stateful.hpp"
+#include "mcp/era/stateless.hpp"
+#include "result.hpp"
+#include "session.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+using mcp::Operation;
+
+/// The values that one completion may carry.
+constexpr std::size_t most_completions = 100;
+
+/// One message on its way to whoever answers it.
+class Entrance {
+ public:
+  Entrance(Session& session, rpc::detail::Call& call) : session_(session), call_(call) {}
+
+  void run() {
+    request_.method = call_.context().method();
+    request_.params = call_.params();
+    request_.meta = request_.params.find("_meta");
+    if (request_.meta && !request_.meta.is_object()) {
+      return call_.fail(rpc::invalid_params("params/_meta must be an object"));
+    }
+    if (!choose_era()) return;
+    const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
+    if (!method || method->notification == call_.wants_answer()) return custom();
+    operate(method->operation);
+  }
+
+ private:
+  /// By what the message itself says; without that by what was agreed on.
+  bool choose_era() {
+    if (mcp::is_stateless(request_.meta)) {
+      request_.dialect = &mcp::stateless_dialect();
+      if (auto error = mcp::read_facts(request_.meta, request_.facts)) {
+        call_.fail(*std::move(error));
+        return false;
+      }
+      return true;
+    }
+    if (session_.dialect()) {
+      request_.dialect = session_.dialect();
+      return true;
+    }
+    // Nothing is agreed on yet. A stateless request that lacks its _meta is told what is missing.
+    request_.dialect = &mcp::newest_stateful();
+    const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
+    if (!call_.wants_answer()) {
+      request_.dialect = &mcp::stateless_dialect();  // "cancelled" needs no agreement
+      return true;
+    }
+    if (method &&
+        (method->operation == Operation::initialize || method->operation == Operation::ping)) {
+      return true;
+    }
+    if (!method && mcp::stateless_dialect().find(request_.method, mcp::Side::server)) {
+      call_.fail(mcp::missing_meta(mcp::meta_key::protocol_version));
+    } else {
+      call_.fail(rpc::invalid_request(
+          "send \"initialize\" first, or put \"" + std::string(mcp::meta_key::protocol_version) +
+          "\" and \"" + std::string(mcp::meta_key::client_capabilities) + "\" into params/_meta"));
+    }
+    return false;
+  }
+
+  void operate(Operation operation) {
+    switch (operation) {
+      case Operation::call_tool:
+        return call_tool();
+      case Operation::get_prompt:
+        return get_prompt();
+      case Operation::read_resource:
+        return read_resource();
+      case Operation::list_tools:
+        return list(ListKind::tools, capabilities().tools.has_value());
+      case Operation::list_prompts:
+        return list(ListKind::prompts, capabilities().prompts.has_value());
+      case Operation::list_resources:
+        return list(ListKind::resources, capabilities().resources.has_value());
+      case Operation::list_templates:
+        return list(ListKind::templates, capabilities().resources.has_value());
+      case Operation::complete:
+        return complete();
+      case Operation::initialize:
+        return initialize();
+      case Operation::discover:
+        return discover();
+      case Operation::ping:
+        return empty();
+      case Operation::set_level:
+        return set_level();
+      case Operation::subscribe:
+        return subscribe(true);
+      case Operation::unsubscribe:
+        return subscribe(false);
+      case Operation::listen:
+        return listen();
+      case Operation::initialized:
+        session_.set_initialized();
+        return noted();
+      case Operation::cancelled:
+        return cancelled();
+      default:
+        return noted();
+    }
+  }
+
+  // Helpers.
+
+  const mcp::Dialect& dialect() const { return *request_.dialect; }
+  const ServerCapabilities& capabilities() { return session_.catalog()->capabilities(); }
+  void unknown_method() { call_.fail(rpc::method_not_found(request_.method)); }
+  /// A notification needs no answer.
+  void noted() {
+    call_.begin_result().null();
+    call_.end_result();
+  }
+  json::Writer& begin() {
+    json::Writer& writer = call_.begin_result();
+    writer.begin_object();
+    if (dialect().stateless) writer.raw(R"("resultType":"complete")");
+    return writer;
+  }
+  void end(json::Writer& writer, const CacheHint* cache = nullptr) {
+    write_result_end(writer, dialect(), session_.server(), nullptr, cache);
+    call_.end_result();
+  }
+  void empty() { end(begin()); }
+
+  template <class T>
+  std::optional<T> read() {
+    T out{};
+    json::DecodeFailure failure;
+    const bool fits = request_.params ? json::read(request_.params, out, failure)
+                                      : json::detail::check_required<T>(0, failure);
+    if (fits) return out;
+    call_.fail(rpc::detail::params_error(failure));
+    return std::nullopt;
+  }
+
+  // The lifecycle.
+
+  void initialize() {
+    Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
+    if (!handshake) return call_.fail(std::move(handshake).error());
+    const mcp::Dialect& agreed = *handshake->dialect;
+    session_.begin(agreed,
+                   Caller{std::move(handshake->client), std::move(handshake->capabilities)});
+    rpc::Rules rules = session_.peer().options().rules;
+    rules.batch = agreed.batches;
+    session_.peer().set_rules(rules);
+    Server::Impl& server = session_.server();
+    mcp::write_initialize_result(call_.begin_result(), agreed,
+                                 json::encode(mcp::fitted(capabilities(), agreed)), server.info,
+                                 server.options.instructions);
+    call_.end_result();
+  }
+
+  void discover() {
+    const Server::Impl& server = session_.server();
+    json::Writer& writer = begin();
+    writer.key("supportedVersions");
+    writer.begin_array();
+    for (const std::string_view revision : revisions()) writer.value(revision);
+    writer.end_array();
+    writer.key("capabilities");
+    json::write(writer, mcp::fitted(capabilities(), dialect()));
+    if (!server.options.instructions.empty()) {
+      writer.key("instructions");
+      writer.value(server.options.instructions);
+    }
+    end(writer, &server.options.cache);
+  }
+
+  void set_level() {
+    if (!capabilities().logging) return unknown_method();
+    struct Params {
+      LoggingLevel level{};
+    };
+    if (const auto params = read<Params>()) {
+      session_.set_level(params->level);
+      empty();
+    }
+  }
+
+  void cancelled() {
+    const auto id = rpc::Id::from(request_.params.find("requestId"));
+    if (id) {
+      session_.end_listen(*id);
+      session_.peer().cancel_incoming(*id);
+    }
+    noted();
+  }
+
+  // Lists and completion.
+
+  void list(ListKind kind, bool offered) {
+    if (!offered) return unknown_method();
+    std::optional<std::string_view> cursor;
+    if (const json::View given = request_.params.find("cursor")) {
+      cursor = given.as_string();
+      if (!cursor) return call_.fail(rpc::invalid_params("/cursor: expected a string"));
+    }
+    const auto page = session_.catalog()->page(kind, dialect(), cursor);
+    if (!page) {
+      return call_.fail(
+          rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
+    }
+    json::Writer& writer = begin();
+    writer.raw(*page);
+    end(writer, &session_.server().options.cache);
+  }
+
+  void complete() {
+    if (!capabilities().completions) return unknown_method();
+    struct Params {
+      CompletionReference ref{};
+      CompletionArgument argument{};
+      std::optional<CompletionContext> context{};
+    };
+    const auto params = read<Params>();
+    if (!params) return;
+    const auto& catalog = session_.catalog();
+    const auto* prompt = std::get_if<PromptReference>(&params->ref);
+    const bool known = prompt ? catalog->has_prompt(prompt->name)
+                              : catalog->has_template(std::get<ResourceReference>(params->ref).uri);
+    if (!known) {
+      return call_.fail(rpc::invalid_params("/ref: there is no such " +
+                                            std::string(prompt ? "prompt" : "resource template")));
+    }
+    Completion found;
+    if (const Completer* completer = catalog->completer(params->ref, params->argument.name)) {
+      CompletionQuery query{.argument = params->argument.name, .value = params->argument.value};
+      if (params->context && params->context->arguments)
+        query.context = *params->context->arguments;
+      found = (*completer)(query);
+    }
+    if (found.values.size() > most_completions) {
+      if (!found.total) found.total = static_cast<std::int64_t>(found.values.size());
+      found.hasMore = true;
+      found.values.resize(most_completions);
+    }
+    json::Writer& writer = begin();
+    writer.key("completion");
+    json::write(writer, found);
+    end(writer);
+  }
+
+  // Subscriptions.
+
+  void subscribe(bool on) {
+    const auto& resources = capabilities().resources;
+    if (!resources || !resources->subscribe.value_or(false)) return unknown_method();
+    struct Params {
+      std::string uri{};
+    };
+    auto params = read<Params>();
+    if (!params) return;
+    if (!on) {
+      session_.unsubscribe(params->uri);
+    } else if (!session_.subscribe(std::move(params->uri))) {
+      return call_.fail(rpc::internal_error("busy: too many subscriptions on this connection"));
+    }
+    empty();
+  }
+
+  void listen() {
+    struct Params {
+      SubscriptionFilter notifications{};
+    };
+    const auto params = read<Params>();
+    if (!params) return;
+    const SubscriptionFilter& wanted = params->notifications;
+    const ServerCapabilities& offered = capabilities();
+    SubscriptionFilter honoured;
+    Session::Listen listen;
+    const auto honour = [&](const std::optional<bool>& asked, bool can, unsigned change,
+                            std::optional<bool>& into) {
+      if (!asked.value_or(false) || !can) return;
+      into = true;
+      listen.changes |= change;
+    };
+    honour(wanted.toolsListChanged, offered.tools.has_value(), tools_changed,
+           honoured.toolsListChanged);
+    honour(wanted.promptsListChanged, offered.prompts.has_value(), prompts_changed,
+           honoured.promptsListChanged);
+    honour(wanted.resourcesListChanged, offered.resources.has_value(), resources_changed,
+           honoured.resourcesListChanged);
+    if (wanted.resourceSubscriptions && offered.resources &&
+        offered.resources->subscribe.value_or(false)) {
+      listen.uris.insert(wanted.resourceSubscriptions->begin(),
+                         wanted.resourceSubscriptions->end());
+      honoured.resourceSubscriptions = wanted.resourceSubscriptions;
+    }
+    const rpc::Id id = *rpc::Id::from(call_.id());
+    listen.id = id.text();
+    listen.request = call_.defer();
+    if (!listen.request) return;
+    const std::shared_ptr<rpc::detail::InFlight> request = listen.request;
+    std::string acknowledged;
+    json::Writer writer(acknowledged);
+    writer.begin_object();
+    writer.key("_meta");
+    writer.begin_object();
+    writer.key(mcp::meta_key::subscription_id);
+    writer.raw(listen.id);
+    writer.end_object();
+    writer.key("notifications");
+    json::write(writer, honoured);
+    writer.end_object();
+    if (!session_.listen(id, std::move(listen))) {
+      return request->fail(rpc::internal_error("busy: too many listens on this connection"));
+    }
+    session_.peer().notify(dialect().name_of(Operation::acknowledged),
+                           RawJson{std::move(acknowledged)});
+  }
+
+  // Tools, prompts, resources.
+
+  void work(const std::shared_ptr<const Entry>& entry) {
+    Frame frame(session_, call_, request_, entry);
+    const json::View responses = request_.params.find("inputResponses");
+    const json::View state = request_.params.find("requestState");
+    if (dialect().stateless && (responses || state)) {
+      auto asks = resume(responses, state, *entry);
+      if (!asks) return;
+      frame.set_asks(std::move(asks));
+    }
+    frame.run();
+  }
+
+  /// What an earlier round left; null if it cannot be believed, which has been answered then.
+  std::unique_ptr<Asks> resume(json::View responses, json::View state, const Entry& entry) {
+    if (responses && !responses.is_object()) {
+      call_.fail(rpc::invalid_params("/inputResponses: expected an object"));
+      return nullptr;
+    }
+    auto asks = std::make_unique<Asks>();
+    if (!state) {
+      asks->take(responses, true);
+      return asks;
+    }
+    Server::Impl& server = session_.server();
+    std::optional<std::string> text;
+    if (const auto sealed = state.as_string(); sealed && server.options.sealer) {
+      text = server.options.sealer->open(*sealed, state_context(session_, request_, entry));
+    }
+    if (!text) {
+      call_.fail(
+          rpc::invalid_params("/requestState: not one that this server gave out for this request"));
+      return nullptr;
+    }
+    Result<Asks> loaded = Asks::load(*text, server.unix_time());
+    if (!loaded) {
+      call_.fail(std::move(loaded).error());
+      return nullptr;
+    }
+    *asks = *std::move(loaded);
+    asks->take(responses, false);
+    asks->begin_run();
+    return asks;
+  }
+
+  void call_tool() {
+    request_.kind = WorkKind::tool;
+    std::string_view name;
+    if (!request_.params.find("name").get(name)) {
+      if (!capabilities().tools) return unknown_method();
+      return call_.fail(rpc::invalid_params("/name: expected the name of a tool"));
+    }
+    const std::shared_ptr<const ToolEntry> tool = session_.catalog()->tool(name);
+    if (!tool) {
+      if (!capabilities().tools) return unknown_method();
+      return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
+    }
+    request_.arguments = request_.params.find("arguments");
+    if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(*tool)) {
+      return;
+    }
+    work(tool);
+  }
+
+  /// For tools whose handler does not check its arguments itself.
+  bool arguments_fit(const ToolEntry& tool) {
+    static const json::Value none = json::Object{};
+    const json::Validation validation =
+        request_.arguments ? tool.input->validate(request_.arguments) : tool.input->validate(none);
+    if (validation.ok()) return true;
+    json::DecodeFailure failure;
+    failure.fail(validation.text());
+    const auto keep = std::shared_ptr<const Entry>(std::shared_ptr<void>(), &tool);
+    Frame(session_, call_, request_, keep).bad_arguments(failure);
+    return false;
+  }
+
+  void get_prompt() {
+    request_.kind = WorkKind::prompt;
+    if (!capabilities().prompts) return unknown_method();
+    std::string_view name;
+    if (!request_.params.find("name").get(name)) {
+      return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
+    }
+    const std::shared_ptr<const PromptEntry> prompt = session_.catalog()->prompt(name);
+    if (!prompt) {
+      return call_.fail(rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200))));
+    }
+    request_.arguments = request_.params.find("arguments");
+    if (prompt->prompt.arguments) {
+      for (const PromptArgument& argument : *prompt->prompt.arguments) {
+        if (argument.required.value_or(false) && !request_.arguments.find(argument.name)) {
+          return call_.fail(rpc::invalid_params("/arguments: the prompt needs the argument " +
+                                                json::quote(argument.name)));
+        }
+      }
+    }
+    work(prompt);
+  }
+
+  void read_resource() {
+    request_.kind = WorkKind::resource;
+    if (!capabilities().resources) return unknown_method();
+    if (!request_.params.find("uri").get(request_.uri)) {
+      return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
+    }
+    const auto& catalog = session_.catalog();
+    if (const auto resource = catalog->resource(request_.uri)) {
+      request_.cache = &resource->cache;
+      request_.mime_type = &resource->resource.mimeType;
+      return work(resource);
+    }
+    std::map<std::string, std::string> values;
+    const auto matched = catalog->match(request_.uri, values);
+    if (!matched) return call_.fail(wire_error(not_found(request_.uri), dialect()));
+    request_.cache = &matched->cache;
+    request_.mime_type = &matched->resource.mimeType;
+    const std::string text = json::encode(values);
+    json::Document document;
+    request_.arguments = *document.parse(text);
+    work(matched);
+  }
+
+  // What the program added.
+
+  void custom() {
+    request_.kind = WorkKind::custom;
+    request_.arguments = request_.params;
+    std::shared_ptr<const Entry> entry;
+    const MethodEntry* method = session_.catalog()->method(request_.method, entry);
+    if (method && method->notification != call_.wants_answer()) return work(entry);
+    if (call_.wants_answer()) return unknown_method();
+    noted();  // notifications nobody knows are ignored
+  }
+
+  Session& session_;
+  rpc::detail::Call& call_;
+  Request request_;
+};
+
+}  // namespace
+
+void Gate::invoke(rpc::detail::Call& call) const {
+  Entrance(*call.context().user<Session>(), call).run();
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,14 @@
+// Gate: where every message of a client enters. It finds the era of the message, the operation, and
+// who answers it.
+#pragma once
+
+#include "godwit/rpc/handler.hpp"
+
+namespace godwit::inline v0::detail {
+
+class Gate final : public rpc::detail::Handler {
+ public:
+  void invoke(rpc::detail::Call& call) const override;
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,149 @@
+// Late: a call that has left the stack, and the asking of stateful clients.
+#include "frame.hpp"
+#include "godwit/rpc/error_code.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+/// Text that was valid JSON a moment ago, parsed again to be owned.
+json::View parse_again(json::Document& document, std::string& text, json::View view) {
+  if (!view) return {};
+  text = view.source();
+  Result<json::View> root =
+      document.parse(text, json::ParseOptions{.depth = 100'000, .number_chars = 0});
+  return root ? *root : json::View();
+}
+
+}  // namespace
+
+Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlight> request,
+           const Request& stack_request, std::shared_ptr<const Entry> entry)
+    : session_(std::move(session)),
+      in_flight_(std::move(request)),
+      entry_(std::move(entry)),
+      method_(stack_request.method),
+      request_(stack_request),
+      caller_(session_->caller()) {
+  request_.method = method_;
+  request_.params = parse_again(document_, text_, stack_request.params);
+  request_.meta = request_.params.find("_meta");
+  request_.facts.capabilities = request_.meta.find(mcp::meta_key::client_capabilities);
+  request_.facts.client = request_.meta.find(mcp::meta_key::client_info);
+  switch (request_.kind) {
+    case WorkKind::tool:
+    case WorkKind::prompt:
+      request_.arguments = request_.params.find("arguments");
+      break;
+    case WorkKind::resource:
+      request_.uri = request_.params.find("uri").as_string().value_or("");
+      request_.arguments =
+          parse_again(arguments_document_, arguments_text_, stack_request.arguments);
+      break;
+    case WorkKind::custom:
+      request_.arguments = request_.params;
+      break;
+  }
+  frame_.emplace(*session_, *this, request_, entry_);
+}
+
+Late::~Late() {
+  frame_.reset();
+  // Whoever had it let it fall. After an answer this does nothing.
+  try {
+    in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
+  } catch (...) {  // no memory for the answer: the caller sees a timeout
+  }
+}
+
+void Late::start_timer() {
+  if (!entry_->timeout) return;
+  rpc::Peer& peer = session_->peer();
+  timer_started_ = peer.options().clock->now();
+  timer_ = peer.schedule(*entry_->timeout - time_used_, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    // On the peer's thread, beside the handler: so neither its frame nor its writer is touched.
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(*self->entry_->timeout).count();
+    self->in_flight_->fail(
+        rpc::internal_error("the handler took longer than " + std::to_string(ms) + " ms"));
+    self->in_flight_->request_stop();
+  });
+}
+
+void Late::stop_timer() {
+  if (!timer_) return;
+  rpc::Peer& peer = session_->peer();
+  peer.unschedule(*std::exchange(timer_, std::nullopt));
+  time_used_ += peer.options().clock->now() - timer_started_;
+}
+
+void Late::ask_client() {
+  session_->post([self = shared_from_this()] { self->ask_now(); });
+}
+
+void Late::ask_now() {
+  stop_timer();
+  if (in_flight_->cancelled().stop_requested()) return;
+  Asks& asks = *frame_->asks_;
+  ++asks.round;
+  const std::vector<WireQuestion> questions = asks.pending;
+  outstanding_ = questions.size();
+  waiting_.clear();
+  rpc::Peer& peer = session_->peer();
+  const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout};
+  for (const WireQuestion& question : questions) {
+    const auto done = [self = shared_from_this(), question](Result<RawJson> outcome) {
+      self->answered(question, std::move(outcome));
+    };
+    const std::string_view method = request_.dialect->name_of(question.operation);
+    const rpc::CallHandle call =
+        question.params == "{}"
+            ? peer.call<RawJson>(method, rpc::no_params, done, options)
+            : peer.call<RawJson>(method, RawJson{question.params}, done, options);
+    if (call.number != 0) waiting_.push_back(call);
+  }
+  if (outstanding_ > 0) on_cancel_.emplace(in_flight_->cancelled(), Cancel{this});
+}
+
+void Late::Cancel::operator()() const {
+  // The client took its request back: it need not answer our questions about it.
+  const auto self = late->shared_from_this();
+  const auto calls = std::exchange(self->waiting_, {});
+  for (const rpc::CallHandle call : calls) {
+    self->session_->peer().cancel(call, "the request was cancelled");
+  }
+}
+
+void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
+  Asks& asks = *frame_->asks_;
+  Asks::Answered answer{question.digest, {}, std::nullopt};
+  if (!outcome) {
+    answer.error = Error{.code = mcp::code::tool_error,
+                         .message = "the client could not answer: " + outcome.error().message};
+  } else if (Result<json::Value> value = json::parse(outcome->text)) {
+    answer.value = *std::move(value);
+  }
+  asks.answers.insert_or_assign(question.key, std::move(answer));
+  if (--outstanding_ > 0) return;
+  on_cancel_.reset();
+  waiting_.clear();
+  if (in_flight_->cancelled().stop_requested()) return;
+  // Not from inside the peer's callback: the handler may do anything.
+  session_->post([self = shared_from_this()] { self->run_again(); });
+}
+
+void Late::run_again() {
+  if (in_flight_->cancelled().stop_requested()) return;
+  std::unique_ptr<Asks> asks = frame_->take_asks();
+  const double progress = frame_->last_progress_;
+  asks->begin_run();
+  frame_.emplace(*session_, *this, request_, entry_);
+  frame_->last_progress_ = progress;
+  frame_->set_asks(std::move(asks));
+  start_timer();
+  frame_->run();
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,350 @@
+#include "godwit/server/server.hpp"
+
+#include <chrono>
+#include <stdexcept>
+
+#include "asks.hpp"
+#include "gate.hpp"
+#include "godwit/mcp/memory_ledger.hpp"
+#include "mcp/era/stateless.hpp"
+#include "mcp/rules.hpp"
+#include "server_impl.hpp"
+#include "session.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+[[noreturn]] void refuse(std::string why) { throw std::invalid_argument("godwit: " + why); }
+
+void check_name(std::string_view what, std::string_view name) {
+  if (name.empty()) refuse(std::string(what) + " needs a name");
+}
+
+/// Names that every client takes: the protocol advises nothing else.
+bool is_advisable(std::string_view name) {
+  if (name.size() > 128) return false;
+  for (const char c : name) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '_' || c == '-' || c == '.';
+    if (!good) return false;
+  }
+  return true;
+}
+
+json::Schema compile(std::string_view what, const RawJson& text, bool must_be_object) {
+  const Result<json::Value> value = json::parse(text.text);
+  if (!value) refuse(std::string(what) + " is not JSON: " + value.error().message);
+  if (must_be_object && (*value)["type"].as_string() != "object") {
+    refuse(std::string(what) + " must say \"type\":\"object\"");
+  }
+  Result<json::Schema> schema = json::Schema::compile(*value);
+  if (!schema) refuse(std::string(what) + ": " + schema.error().message);
+  return *std::move(schema);
+}
+
+template <class T>
+void set_some(std::optional<T>& to, T from) {
+  if (!from.empty()) to = std::move(from);
+}
+
+void set_meta(std::optional<json::Object>& to, json::Object from) {
+  if (!from.empty()) to = std::move(from);
+}
+
+template <class R>
+void describe(R& resource, ResourceOptions& options) {
+  resource.title = std::move(options.title);
+  resource.description = std::move(options.description);
+  resource.mimeType = std::move(options.mimeType);
+  set_some(resource.icons, std::move(options.icons));
+  resource.annotations = std::move(options.annotations);
+  set_meta(resource._meta, std::move(options.meta));
+}
+
+}  // namespace
+
+Server::Impl::Impl(ServerOptions options_) : options(std::move(options_)) {
+  info.name = options.name;
+  info.version = options.version;
+  info.title = options.title;
+  info.description = options.description;
+  info.websiteUrl = options.websiteUrl;
+  if (!options.icons.empty()) info.icons = options.icons;
+  if (!options.ledger) options.ledger = std::make_shared<MemoryLedger>();
+  json::Writer writer(result_meta_member);
+  writer.key(mcp::meta_key::server_info);
+  json::write(writer, info);
+  result_meta = "\"_meta\":{" + result_meta_member + "}";
+  router = std::make_shared<rpc::Router>(options.executor);
+  router->fallback(std::make_unique<detail::Gate>());
+}
+
+std::shared_ptr<const detail::Catalog> Server::Impl::catalog() {
+  const std::lock_guard lock(mutex);
+  if (!snapshot) snapshot = std::make_shared<const detail::Catalog>(tables, options);
+  return snapshot;
+}
+
+void Server::Impl::enter(const std::shared_ptr<detail::Session>& session) {
+  const std::lock_guard lock(mutex);
+  sessions.emplace(session.get(), session);
+}
+
+void Server::Impl::leave(detail::Session* session) {
+  const std::lock_guard lock(mutex);
+  sessions.erase(session);
+}
+
+std::vector<std::shared_ptr<detail::Session>> Server::Impl::everyone() {
+  std::vector<std::shared_ptr<detail::Session>> all;
+  const std::lock_guard lock(mutex);
+  all.reserve(sessions.size());
+  for (const auto& [key, weak] : sessions) {
+    if (auto session = weak.lock()) all.push_back(std::move(session));
+  }
+  return all;
+}
+
+void Server::Impl::tell(unsigned changes) {
+  for (const auto& session : everyone()) session->tell_later(changes);
+}
+
+std::int64_t Server::Impl::unix_time() const {
+  if (options.unix_time) return options.unix_time();
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Server::Server(ServerOptions options) {
+  check_name("a server", options.name);
+  impl_ = std::make_shared<Impl>(std::move(options));
+}
+Server::~Server() = default;
+Server::Server(Server&&) noexcept = default;
+Server& Server::operator=(Server&&) noexcept = default;
+
+// Offering.
+
+void Server::add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool checks_itself) {
+  check_name("a tool", tool.name);
+  if (!is_advisable(tool.name)) {
+    impl_->options.log.warning("the tool name " + json::quote(tool.name) +
+                               " is one that some clients refuse: use up to 128 letters, digits, "
+                               "'_', '-' and '.'");
+  }
+  auto entry = std::make_shared<detail::ToolEntry>();
+  const std::string what = "the input schema of the tool " + json::quote(tool.name);
+  if (!options.input_schema.text.empty()) checks_itself = false;
+  entry->input = compile(what, tool.inputSchema, true);
+#if defined(NDEBUG)
+  const bool check_output = impl_->options.check_output;
+#else
+  const bool check_output = true;
+#endif
+  if (tool.outputSchema) {
+    json::Schema output = compile("the output schema of the tool " + json::quote(tool.name),
+                                  *tool.outputSchema, false);
+    if (check_output) entry->output = std::move(output);
+  }
+  tool.title = std::move(options.title);
+  if (options.annotations != ToolAnnotations{}) tool.annotations = std::move(options.annotations);
+  set_some(tool.icons, std::move(options.icons));
+  set_meta(tool._meta, std::move(options.meta));
+  entry->checks_itself = checks_itself;
+  entry->check_arguments = options.check_arguments;
+  entry->timeout = options.timeout;
+  entry->concurrency = options.concurrency;
+  entry->digest = detail::digest_of(tool.inputSchema.text);
+  entry->handler = require_executor(std::move(handler));
+  entry->tool = std::move(tool);
+  impl_->change(detail::tools_changed,
+                [&](detail::Tables& tables) { tables.tools.put(entry->tool.name, entry); });
+}
+
+Server::HandlerPtr Server::require_executor(HandlerPtr handler) const {
+  if (handler->needs_executor() && !impl_->options.executor) {
+    refuse("a blocking handler needs an executor; set ServerOptions::executor, e.g. a ThreadPool");
+  }
+  return handler;
+}
+
+void Server::add_prompt(Prompt prompt, HandlerPtr handler, PromptOptions options) {
+  check_name("a prompt", prompt.name);
+  auto entry = std::make_shared<detail::PromptEntry>();
+  prompt.title = std::move(options.title);
+  set_some(prompt.icons, std::move(options.icons));
+  set_meta(prompt._meta, std::move(options.meta));
+  entry->digest = detail::digest_of(json::encode(prompt.arguments));
+  entry->handler = require_executor(std::move(handler));
+  entry->prompt = std::move(prompt);
+  impl_->change(detail::prompts_changed,
+                [&](detail::Tables& tables) { tables.prompts.put(entry->prompt.name, entry); });
+}
+
+void Server::add_resource(Resource resource, HandlerPtr handler, ResourceOptions options) {
+  check_name("a resource", resource.name);
+  if (resource.uri.find(':') == std::string::npos) {
+    refuse("the resource " + json::quote(resource.name) + " needs a uri with a scheme, got " +
+           json::quote(resource.uri));
+  }
+  auto entry = std::make_shared<detail::ResourceEntry>();
+  resource.size = options.size;
+  entry->cache = options.cache;
+  describe(resource, options);
+  entry->handler = require_executor(std::move(handler));
+  entry->resource = std::move(resource);
+  impl_->change(detail::resources_changed,
+                [&](detail::Tables& tables) { tables.resources.put(entry->resource.uri, entry); });
+}
+
+void Server::add_template(ResourceTemplate resource, HandlerPtr handler, ResourceOptions options) {
+  check_name("a resource template", resource.name);
+  Result<UriTemplate> uri = UriTemplate::parse(resource.uriTemplate);
+  if (!uri)
+    refuse("the uri template " + json::quote(resource.uriTemplate) + ": " + uri.error().message);
+  auto entry = std::make_shared<detail::TemplateEntry>();
+  entry->uri = *std::move(uri);
+  entry->cache = options.cache;
+  describe(resource, options);
+  entry->digest = detail::digest_of(resource.uriTemplate);
+  entry->handler = require_executor(std::move(handler));
+  entry->resource = std::move(resource);
+  impl_->change(detail::resources_changed, [&](detail::Tables& tables) {
+    tables.templates.put(entry->resource.uriTemplate, entry);
+  });
+}
+
+void Server::add_method(std::string name, HandlerPtr handler, bool notification) {
+  check_name("a method", name);
+  if (name.starts_with("rpc.")) refuse("method names that begin with \"rpc.\" are reserved");
+  auto entry = std::make_shared<detail::MethodEntry>();
+  entry->name = name;
+  entry->notification = notification;
+  entry->handler = require_executor(std::move(handler));
+  impl_->change(0, [&](detail::Tables& tables) {
+    tables.methods.insert_or_assign(std::move(name), std::move(entry));
+  });
+}
+
+Server& Server::complete_prompt(std::string prompt, std::string argument, Completer completer) {
+  impl_->change(0, [&](detail::Tables& tables) {
+    tables.prompt_completers.insert_or_assign({std::move(prompt), std::move(argument)},
+                                              std::move(completer));
+  });
+  return *this;
+}
+
+Server& Server::complete_template(std::string uri_template, std::string variable,
+                                  Completer completer) {
+  impl_->change(0, [&](detail::Tables& tables) {
+    tables.template_completers.insert_or_assign({std::move(uri_template), std::move(variable)},
+                                                std::move(completer));
+  });
+  return *this;
+}
+
+Server& Server::extension(Extension extension) {
+  if (extension.id.find('/') == std::string::npos) {
+    refuse("an extension is named like \"com.example/feature\", got " + json::quote(extension.id));
+  }
+  impl_->change(0, [&](detail::Tables& tables) {
+    tables.extensions.insert_or_assign(std::move(extension.id),
+                                       json::Value(std::move(extension.settings)));
+  });
+  return *this;
+}
+
+Server& Server::use(rpc::Middleware middleware) {
+  impl_->router->use(std::move(middleware));
+  return *this;
+}
+
+// Changing.
+
+namespace {
+
+template <class Pick>
+bool remove(Server::Impl& impl, unsigned change, std::string_view name, Pick pick) {
+  bool found = false;
+  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).remove(name); });
+  if (found) impl.tell(change);
+  return found;
+}
+
+template <class Pick>
+bool enable(Server::Impl& impl, unsigned change, std::string_view name, bool on, Pick pick) {
+  bool found = false;
+  bool changed = false;
+  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).enable(name, on, changed); });
+  if (changed) impl.tell(change);
+  return found;
+}
+
+constexpr auto tools = [](detail::Tables& tables) -> auto& { return tables.tools; };
+constexpr auto prompts = [](detail::Tables& tables) -> auto& { return tables.prompts; };
+constexpr auto resources = [](detail::Tables& tables) -> auto& { return tables.resources; };
+constexpr auto templates = [](detail::Tables& tables) -> auto& { return tables.templates; };
+
+}  // namespace
+
+bool Server::remove_tool(std::string_view name) {
+  return remove(*impl_, detail::tools_changed, name, tools);
+}
+bool Server::remove_prompt(std::string_view name) {
+  return remove(*impl_, detail::prompts_changed, name, prompts);
+}
+bool Server::remove_resource(std::string_view uri) {
+  return remove(*impl_, detail::resources_changed, uri, resources);
+}
+bool Server::remove_template(std::string_view uri_template) {
+  return remove(*impl_, detail::resources_changed, uri_template, templates);
+}
+bool Server::enable_tool(std::string_view name, bool enabled) {
+  return enable(*impl_, detail::tools_changed, name, enabled, tools);
+}
+bool Server::enable_prompt(std::string_view name, bool enabled) {
+  return enable(*impl_, detail::prompts_changed, name, enabled, prompts);
+}
+bool Server::enable_resource(std::string_view uri, bool enabled) {
+  return enable(*impl_, detail::resources_changed, uri, enabled, resources);
+}
+bool Server::enable_template(std::string_view uri_template, bool enabled) {
+  return enable(*impl_, detail::resources_changed, uri_template, enabled, templates);
+}
+
+void Server::resource_updated(std::string uri) {
+  for (const auto& session : impl_->everyone()) session->tell_updated_later(uri);
+}
+
+// Connecting.
+
+std::shared_ptr<const rpc::Router> Server::router() const { return impl_->router; }
+
+rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
+  rpc::PeerOptions options;
+  options.rules = mcp::profile();
+  options.limits = impl_->options.limits;
+  options.log = impl_->options.log;
+  options.clock = impl_->options.clock;
+  options.attach = [impl = impl_, facts = std::move(facts)](rpc::Peer& peer) {
+    auto session = std::make_shared<detail::Session>(impl, peer, facts);
+    impl->enter(session);
+    return session;
+  };
+  return options;
+}
+
+const ServerOptions& Server::options() const { return impl_->options; }
+
+void Server::set_default_sealer(std::shared_ptr<Sealer> sealer) {
+  if (!impl_->options.sealer) impl_->options.sealer = std::move(sealer);
+}
+
+std::size_t Server::sessions() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->sessions.size();
+}
+
+}  // namespace godwit::inline v0

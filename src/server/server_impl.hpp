@@ -1,0 +1,64 @@
+// The inside of a Server: its tables, the present snapshot, the connections.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "catalog.hpp"
+#include "godwit/server/server.hpp"
+
+namespace godwit::inline v0 {
+
+namespace detail {
+class Session;
+
+/// Kinds of change that clients are told of, as bits.
+enum Change : unsigned { tools_changed = 1, prompts_changed = 2, resources_changed = 4 };
+}  // namespace detail
+
+struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
+  explicit Impl(ServerOptions options_);
+
+  ServerOptions options;
+  Implementation info;
+  /// `"_meta":{"io.modelcontextprotocol/serverInfo":{…}}`, as most stateless results end.
+  std::string result_meta;
+  /// The same without the name and the braces, to be joined with a handler's own _meta.
+  std::string result_meta_member;
+  std::shared_ptr<rpc::Router> router;
+
+  /// Snapshots are numbered: a connection looks at the number and takes no lock while it stays.
+  std::atomic<std::uint64_t> version{1};
+  std::shared_ptr<const detail::Catalog> catalog();
+
+  /// Changes the tables under the lock, and tells the connections.
+  template <class F>
+  void change(unsigned changes, F&& edit) {
+    {
+      const std::lock_guard lock(mutex);
+      edit(tables);
+      snapshot.reset();
+      version.fetch_add(1, std::memory_order_release);
+    }
+    if (changes != 0) tell(changes);
+  }
+  void tell(unsigned changes);
+
+  void enter(const std::shared_ptr<detail::Session>& session);
+  void leave(detail::Session* session);
+  std::vector<std::shared_ptr<detail::Session>> everyone();
+
+  std::int64_t unix_time() const;
+  Ledger& ledger() { return *options.ledger; }
+
+  std::mutex mutex;
+  detail::Tables tables;
+  std::shared_ptr<const detail::Catalog> snapshot;
+  std::unordered_map<detail::Session*, std::weak_ptr<detail::Session>> sessions;
+};
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,116 @@
+#include "session.hpp"
+
+#include "godwit/json/writer.hpp"
+#include "mcp/era/stateless.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+/// Uris that one client may subscribe to, and listens it may hold open: more is a mistake or worse.
+constexpr std::size_t most_subscriptions = 10'000;
+constexpr std::size_t most_listens = 100;
+
+struct ChangeName {
+  unsigned change;
+  mcp::Operation operation;
+};
+constexpr ChangeName change_names[] = {{tools_changed, mcp::Operation::tools_changed},
+                                       {prompts_changed, mcp::Operation::prompts_changed},
+                                       {resources_changed, mcp::Operation::resources_changed}};
+
+}  // namespace
+
+Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts)
+    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {}
+
+Session::~Session() { server_->leave(this); }
+
+const std::shared_ptr<const Catalog>& Session::catalog() {
+  const std::uint64_t now = server_->version.load(std::memory_order_acquire);
+  if (now != catalog_version_) {
+    catalog_ = server_->catalog();
+    catalog_version_ = now;
+  }
+  return catalog_;
+}
+
+void Session::begin(const mcp::Dialect& dialect, Caller caller) {
+  dialect_ = &dialect;
+  caller_ = std::make_shared<const Caller>(std::move(caller));
+  initialized_ = false;
+  subscribed_.clear();
+}
+
+bool Session::subscribe(std::string uri) {
+  if (subscribed_.size() >= most_subscriptions && !subscribed_.contains(uri)) return false;
+  subscribed_.insert(std::move(uri));
+  return true;
+}
+
+bool Session::listen(const rpc::Id& id, Listen listen) {
+  if (listens_.size() >= most_listens) return false;
+  listens_.emplace(id, std::move(listen));
+  return true;
+}
+
+bool Session::end_listen(const rpc::Id& id) { return listens_.erase(id) > 0; }
+
+void Session::tell_later(unsigned changes) {
+  // One message for all changes until the peer's thread comes to it.
+  if ((waiting_changes_.fetch_or(changes) & changes) == changes) return;
+  poster_([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->tell_changes();
+  });
+}
+
+void Session::tell_updated_later(const std::string& uri) {
+  poster_([weak = weak_from_this(), uri] {
+    if (const auto self = weak.lock()) self->tell_updated(uri);
+  });
+}
+
+void Session::tell_changes() {
+  const unsigned changes = waiting_changes_.exchange(0);
+  for (const ChangeName& change : change_names) {
+    if (!(changes & change.change)) continue;
+    if (dialect_ && initialized_) notify(change.operation, nullptr, {});
+    for (const auto& [id, listen] : listens_) {
+      if (listen.changes & change.change) notify(change.operation, &listen, {});
+    }
+  }
+}
+
+void Session::tell_updated(const std::string& uri) {
+  using enum mcp::Operation;
+  if (dialect_ && initialized_ && subscribed_.contains(uri)) notify(resource_updated, nullptr, uri);
+  for (const auto& [id, listen] : listens_) {
+    if (listen.uris.contains(uri)) notify(resource_updated, &listen, uri);
+  }
+}
+
+void Session::notify(mcp::Operation operation, const Listen* listen, std::string_view uri) {
+  const mcp::Dialect& dialect = listen ? mcp::stateless_dialect() : *dialect_;
+  std::string params;
+  json::Writer writer(params);
+  writer.begin_object();
+  if (listen) {
+    writer.key("_meta");
+    writer.begin_object();
+    writer.key(mcp::meta_key::subscription_id);
+    writer.raw(listen->id);
+    writer.end_object();
+  }
+  if (!uri.empty()) {
+    writer.key("uri");
+    writer.value(uri);
+  }
+  writer.end_object();
+  if (params == "{}") {
+    peer_.notify(dialect.name_of(operation));
+  } else {
+    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)});
+  }
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,90 @@
+// Session: one connection of a Server: what the handshake of a stateful client agreed on, what a
+// stateless one listens for, and the way to tell the client something from any thread.
+//
+// Threads: the peer's, except where said otherwise.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "catalog.hpp"
+#include "godwit/rpc/peer.hpp"
+#include "godwit/server/server.hpp"
+#include "mcp/era/dialect.hpp"
+#include "server_impl.hpp"
+
+namespace godwit::inline v0::detail {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts);
+  ~Session();
+
+  Server::Impl& server() noexcept { return *server_; }
+  rpc::Peer& peer() noexcept { return peer_; }
+  const rpc::Poster& poster() const noexcept { return poster_; }  // any thread
+  const PeerFacts& facts() const noexcept { return facts_; }      // any thread
+  /// The present snapshot; no lock while nothing has changed.
+  const std::shared_ptr<const Catalog>& catalog();
+
+  // The stateful conversation, if there is one.
+
+  void begin(const mcp::Dialect& dialect, Caller caller);
+  const mcp::Dialect* dialect() const noexcept { return dialect_; }
+  const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
+  void set_initialized() noexcept { initialized_ = true; }
+  void set_level(LoggingLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
+  LoggingLevel level() const noexcept { return level_.load(std::memory_order_relaxed); }  // any
+  /// False if there are too many already.
+  bool subscribe(std::string uri);
+  void unsubscribe(const std::string& uri) { subscribed_.erase(uri); }
+
+  // Listening of stateless clients.
+
+  struct Listen {
+    std::shared_ptr<rpc::detail::InFlight> request;
+    std::string id;  // as JSON
+    unsigned changes = 0;
+    std::set<std::string> uris;
+  };
+  bool listen(const rpc::Id& id, Listen listen);
+  /// True if that request was one.
+  bool end_listen(const rpc::Id& id);
+  std::size_t listens() const noexcept { return listens_.size(); }
+
+  // Telling. Any thread.
+
+  void tell_later(unsigned changes);
+  void tell_updated_later(const std::string& uri);
+  void post(Function<void()> work) { poster_(std::move(work)); }
+
+  std::string scratch;
+
+ private:
+  void tell_changes();
+  void tell_updated(const std::string& uri);
+  void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
+
+  std::shared_ptr<Server::Impl> server_;
+  rpc::Peer& peer_;
+  rpc::Poster poster_;
+  PeerFacts facts_;
+  std::shared_ptr<const Catalog> catalog_;
+  std::uint64_t catalog_version_ = 0;
+
+  const mcp::Dialect* dialect_ = nullptr;
+  std::shared_ptr<const Caller> caller_;
+  bool initialized_ = false;
+  std::atomic<LoggingLevel> level_{LoggingLevel::info};
+  std::set<std::string> subscribed_;
+  std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;
+  std::atomic<unsigned> waiting_changes_{0};
+};
+
+}  // namespace godwit::inline v0::detail
