@@ -3,7 +3,12 @@
 #pragma once
 
 #include "godwit/base.hpp"
+#include "godwit/client.hpp"
 #include "godwit/io.hpp"
 #include "godwit/json.hpp"
+#include "godwit/mcp.hpp"
 #include "godwit/rpc.hpp"
+#include "godwit/runtime.hpp"
+#include "godwit/seal.hpp"
+#include "godwit/server.hpp"
 #include "godwit/transport.hpp"

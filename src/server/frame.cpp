@@ -28,26 +28,29 @@ void Frame::release() noexcept {
   if (std::exchange(counted_, false)) entry_->running.fetch_sub(1);
 }
 
-json::Writer& Frame::begin() {
-  json::Writer* writer = nullptr;
-  if (call_) {
-    writer = &call_->begin_result();
-  } else {
-    answer_.clear();
-    writer = &writer_.emplace(answer_);
-  }
-  writer->begin_object();
-  if (dialect().stateless) writer->raw(R"("resultType":"complete")");
-  return *writer;
+json::Writer& Frame::open() {
+  if (call_) return call_->begin_result();
+  answer_.clear();
+  return writer_.emplace(answer_);
 }
 
-void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint* cache) {
-  write_result_end(writer, dialect(), session_.server(), meta, cache);
+void Frame::close() {
   if (call_) {
     call_->end_result();
   } else {
     late_->request().answer(std::move(answer_));
   }
+}
+
+json::Writer& Frame::begin() {
+  json::Writer& writer = open();
+  write_result_begin(writer, dialect());
+  return writer;
+}
+
+void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint* cache) {
+  write_result_end(writer, dialect(), session_.server(), meta, cache);
+  close();
 }
 
 void Frame::refuse(Error error) {
@@ -207,14 +210,8 @@ void Frame::blob(std::string_view bytes) {
 }
 
 void Frame::tool_failed(std::string_view text) {
-  json::Writer& writer = begin();
-  writer.raw_key("\"content\":");
-  writer.begin_array();
-  mcp::write_text_content(writer, text);
-  writer.end_array();
-  writer.raw_key("\"isError\":");
-  writer.value(true);
-  end(writer, nullptr, nullptr);
+  write_tool_error(open(), dialect(), session_.server(), text);
+  close();
 }
 
 void Frame::fail(Error error) {

@@ -111,6 +111,8 @@ class Frame final : public Work, public Exchange {
 
   // Answering: a result is begun, its members are written, and it is ended with what its dialect
   // wants at the end.
+  json::Writer& open();
+  void close();
   json::Writer& begin();
   void end(json::Writer& writer, const json::Object* meta, const CacheHint* cache);
   void refuse(Error error);

@@ -235,32 +235,26 @@ void Frame::suspend_stateless() {
                                       std::to_string(state.size()) + " bytes, more than " +
                                       std::to_string(server.options.state_bytes)));
   }
-  json::Writer* writer = nullptr;
-  if (call_) {
-    writer = &call_->begin_result();
-  } else {
-    answer_.clear();
-    writer = &writer_.emplace(answer_);
-  }
-  writer->begin_object();
-  writer->raw(R"("resultType":"input_required")");
+  json::Writer& writer = open();
+  writer.begin_object();
+  writer.raw(R"("resultType":"input_required")");
   if (!all.pending.empty()) {
-    writer->key("inputRequests");
-    writer->begin_object();
+    writer.key("inputRequests");
+    writer.begin_object();
     for (const WireQuestion& question : all.pending) {
-      writer->key(question.key);
-      writer->begin_object();
-      writer->key("method");
-      writer->value(dialect().name_of(question.operation));
-      writer->key("params");
-      writer->raw(question.params);
-      writer->end_object();
+      writer.key(question.key);
+      writer.begin_object();
+      writer.key("method");
+      writer.value(dialect().name_of(question.operation));
+      writer.key("params");
+      writer.raw(question.params);
+      writer.end_object();
     }
-    writer->end_object();
+    writer.end_object();
   }
-  writer->key("requestState");
-  writer->value(server.options.sealer->seal(state, state_context(session_, request_, *entry_)));
-  end(*writer, nullptr, nullptr);
+  writer.key("requestState");
+  writer.value(server.options.sealer->seal(state, state_context(session_, request_, *entry_)));
+  end(writer, nullptr, nullptr);
 }
 
 std::string state_context(const Session& session, const Request& request, const Entry& entry) {

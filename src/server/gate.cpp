@@ -126,8 +126,7 @@ class Entrance {
   }
   json::Writer& begin() {
     json::Writer& writer = call_.begin_result();
-    writer.begin_object();
-    if (dialect().stateless) writer.raw(R"("resultType":"complete")");
+    write_result_begin(writer, dialect());
     return writer;
   }
   void end(json::Writer& writer, const CacheHint* cache = nullptr) {

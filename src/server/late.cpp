@@ -1,6 +1,7 @@
 // Late: a call that has left the stack, and the asking of stateful clients.
 #include "frame.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "result.hpp"
 
 namespace godwit::inline v0::detail {
 
@@ -66,8 +67,15 @@ void Late::start_timer() {
     // On the peer's thread, beside the handler: so neither its frame nor its writer is touched.
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(*self->entry_->timeout).count();
-    self->in_flight_->fail(
-        rpc::internal_error("the handler took longer than " + std::to_string(ms) + " ms"));
+    const std::string why = "the handler took longer than " + std::to_string(ms) + " ms";
+    if (self->request_.kind == WorkKind::tool) {
+      std::string answer;
+      json::Writer writer(answer);
+      write_tool_error(writer, *self->request_.dialect, self->session_->server(), why);
+      self->in_flight_->answer(std::move(answer));
+    } else {
+      self->in_flight_->fail(rpc::internal_error(why));
+    }
     self->in_flight_->request_stop();
   });
 }

@@ -1,8 +1,20 @@
 #include "result.hpp"
 
-#include "godwit/json/encode.hpp"
+#include "mcp/encode.hpp"
 
 namespace godwit::inline v0::detail {
+
+void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
+                      std::string_view text) {
+  write_result_begin(writer, dialect);
+  writer.raw_key("\"content\":");
+  writer.begin_array();
+  mcp::write_text_content(writer, text);
+  writer.end_array();
+  writer.raw_key("\"isError\":");
+  writer.value(true);
+  write_result_end(writer, dialect, server, nullptr, nullptr);
+}
 
 void write_result_end(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       const json::Object* meta, const CacheHint* cache) {

@@ -1,4 +1,4 @@
-// How results end: with what their dialect wants in every one of them.
+// How results begin and end: with what their dialect wants in every one of them.
 #pragma once
 
 #include "godwit/json/value.hpp"
@@ -7,6 +7,16 @@
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail {
+
+/// Opens a result and writes the members that it begins with.
+inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect) {
+  writer.begin_object();
+  if (dialect.stateless) writer.raw(R"("resultType":"complete")");
+}
+
+/// A whole result of a tool that failed, for the model to read.
+void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
+                      std::string_view text);
 
 /// Writes the last members of a result and closes it. `meta` is a handler's own _meta; `cache` is
 /// set for results that may be kept.

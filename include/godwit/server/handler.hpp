@@ -94,7 +94,7 @@ struct Shape<std::tuple<A...>> {
   template <class F>
   static decltype(auto) call(F& function, Input& input, Context& context,
                              std::shared_ptr<LateWork> late = nullptr) {
-    const auto argument = [&]<class T>(std::type_identity<T>) -> decltype(auto) {
+    [[maybe_unused]] const auto argument = [&]<class T>(std::type_identity<T>) -> decltype(auto) {
       if constexpr (ContextArgument<T>) {
         return (context);
       } else if constexpr (ReplyArgument<T>) {

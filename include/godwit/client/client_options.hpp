@@ -1,0 +1,124 @@
+// ClientOptions: everything a program decides about its side of the protocol: who it is, what it
+// answers when asked, what it wants to hear, how it finds out what the server speaks. A plain value
+// that can be copied.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/base/log.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/base/version.hpp"
+#include "godwit/client/input_handler.hpp"
+#include "godwit/json/raw_json.hpp"
+#include "godwit/json/value.hpp"
+#include "godwit/mcp/capabilities.hpp"
+#include "godwit/mcp/elicitation.hpp"
+#include "godwit/mcp/implementation.hpp"
+#include "godwit/mcp/notification.hpp"
+#include "godwit/mcp/sampling.hpp"
+#include "godwit/mcp/trace.hpp"
+
+namespace godwit::inline v0 {
+
+/// Which era of the protocol to speak: that of the handshake (stateful), that in which every
+/// request stands for itself (stateless), or whichever the server speaks.
+enum class Lifecycle : std::uint8_t { automatic, stateful, stateless };
+
+/// What was found out about a server. Given to a later session with the same server it saves asking
+/// again.
+struct Verdict {
+  bool stateless = false;
+  std::string revision{};
+  /// The rest counts for stateless servers only; the others say it anew in each handshake.
+  ServerCapabilities capabilities{};
+  Implementation server{};
+  std::string instructions{};
+  std::vector<std::string> revisions{};
+
+  bool operator==(const Verdict&) const = default;
+};
+
+/// How one request is made.
+struct RequestOptions {
+  /// How long the server may be silent; Limits::call_timeout if not set. Progress starts it anew.
+  std::optional<Duration> timeout{};
+  /// With this the server is asked to report progress.
+  std::function<void(const Progress&)> on_progress{};
+  /// However much progress there is. Time that people spend answering questions is not counted.
+  Duration max_total = std::chrono::minutes(10);
+  /// Further members of the request's _meta.
+  json::Object meta{};
+  /// Where the level is a matter of each request: what the server may log while it works on it.
+  std::optional<LoggingLevel> log_level{};
+  TraceContext trace{};
+  /// Ask the server even if an answer is known that is not outdated.
+  bool fresh = false;
+};
+
+struct ClientOptions {
+  /// Who this client says it is.
+  Implementation info{.name = "godwit", .version = std::string(version())};
+
+  // How to begin.
+
+  Lifecycle lifecycle = Lifecycle::automatic;
+  /// How long a server may take to answer the question whether it is stateless; many older ones
+  /// never answer what they do not know.
+  Duration probe_timeout = std::chrono::seconds(5);
+  /// From an earlier session with this server.
+  std::optional<Verdict> verdict{};
+
+  // What the server may ask. Setting one of these declares the capability.
+
+  InputHandler<ElicitRequest, ElicitResult> elicit{};
+  /// Which questions `elicit` takes.
+  bool elicit_forms = true;
+  bool elicit_urls = false;
+  /// Members that an accepted form leaves out are filled in from the defaults of its schema.
+  bool apply_defaults = true;
+  InputHandler<SamplingRequest, SamplingResult> sample{};
+  /// Whether `sample` knows what to do with tools in the request.
+  bool sample_tools = false;
+  /// A fixed list, which ClientSession::set_roots() can change later…
+  std::optional<std::vector<Root>> roots{};
+  /// …or a function.
+  std::function<Result<std::vector<Root>>()> list_roots{};
+  std::optional<std::map<std::string, json::Value>> experimental{};
+  std::optional<std::map<std::string, json::Value>> extensions{};
+
+  // What the server tells. All on the thread of the peer.
+
+  std::function<void(const LoggingMessage&)> on_log{};
+  std::function<void()> on_tools_changed{};
+  std::function<void()> on_prompts_changed{};
+  std::function<void()> on_resources_changed{};
+  std::function<void(const std::string& uri)> on_resource_updated{};
+  std::function<void(const std::string& id)> on_elicitation_complete{};
+  /// Everything that this library does not know.
+  std::function<void(const std::string& method, const RawJson& params)> on_notification{};
+
+  // What the library does with answers.
+
+  /// Structured results are checked against the output schema of the tool, once it was listed.
+  bool check_results = true;
+  /// Answers that say how long they are good are kept that long.
+  bool cache = true;
+
+  /// Read by Client only: a server program that died is started again by the next call.
+  bool restart = false;
+
+  Limits limits{};
+  Log log{};
+};
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,256 @@
+// Listening: a subscription that stays open where the server has that, subscriptions to resources
+// and a sieve for what is announced anyway where it has not.
+#include <algorithm>
+#include <span>
+
+#include "godwit/json/encode.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "session_state.hpp"
+
+namespace godwit::inline v0 {
+
+using detail::Channel;
+using mcp::Operation;
+
+namespace {
+
+bool wants_nothing(const SubscriptionFilter& filter) {
+  return !filter.toolsListChanged.value_or(false) && !filter.promptsListChanged.value_or(false) &&
+         !filter.resourcesListChanged.value_or(false) &&
+         (!filter.resourceSubscriptions || filter.resourceSubscriptions->empty());
+}
+
+/// What is left of a wish that this server can fulfil.
+SubscriptionFilter possible(SubscriptionFilter filter, const ServerCapabilities& has) {
+  const auto announces = [](const auto& capability) {
+    return capability && capability->listChanged.value_or(false);
+  };
+  if (!announces(has.tools)) filter.toolsListChanged.reset();
+  if (!announces(has.prompts)) filter.promptsListChanged.reset();
+  if (!announces(has.resources)) filter.resourcesListChanged.reset();
+  if (!has.resources || !has.resources->subscribe.value_or(false)) {
+    filter.resourceSubscriptions.reset();
+  }
+  return filter;
+}
+
+/// Is this the resource, or a part of it?
+bool covers(const std::string& subscribed, std::string_view uri) {
+  if (!uri.starts_with(subscribed)) return false;
+  return uri.size() == subscribed.size() || subscribed.ends_with('/') ||
+         uri[subscribed.size()] == '/' || uri[subscribed.size()] == '#';
+}
+
+bool wants(const Channel& channel, Operation change, std::string_view uri) {
+  const SubscriptionFilter& filter = channel.honoured;
+  switch (change) {
+    case Operation::tools_changed:
+      return filter.toolsListChanged.value_or(false);
+    case Operation::prompts_changed:
+      return filter.promptsListChanged.value_or(false);
+    case Operation::resources_changed:
+      return filter.resourcesListChanged.value_or(false);
+    default:
+      return filter.resourceSubscriptions &&
+             std::any_of(filter.resourceSubscriptions->begin(), filter.resourceSubscriptions->end(),
+                         [&](const std::string& each) { return covers(each, uri); });
+  }
+}
+
+std::string uri_member(const std::string& uri) { return "\"uri\":" + json::quote(uri); }
+
+}  // namespace
+
+Listen ClientSession::State::listen(SubscriptionFilter filter, ListenCallbacks callbacks) {
+  const auto self = shared_from_this();
+  auto channel = std::make_shared<Channel>();
+  channel->wanted = std::move(filter);
+  channel->callbacks = std::move(callbacks);
+  std::optional<Error> error = refusal("listen");
+  if (!error) {
+    channel->honoured = possible(channel->wanted, welcome.capabilities);
+    if (wants_nothing(channel->wanted)) {
+      error = rpc::invalid_params("the filter names nothing to listen for; nothing was sent");
+    } else if (wants_nothing(channel->honoured)) {
+      error = Error{.code = rpc::code::method_not_found,
+                    .message =
+                        "the server does not declare that it announces any of these "
+                        "changes; nothing was sent"};
+    }
+  }
+  if (error) {
+    run("ended", channel->callbacks.ended, Result<void>(*std::move(error)));
+    return {};
+  }
+  channel->number = ++last_number;
+  channels.emplace(channel->number, channel);
+  if (dialect->stateless) {
+    open_stateless(channel);
+  } else {
+    open_stateful(channel);
+  }
+  return Listen([weak = weak_from_this(), number = channel->number] {
+    if (const auto state = weak.lock()) state->end_channel(number);
+  });
+}
+
+void ClientSession::State::open_stateless(const ChannelPtr& channel) {
+  channel->honoured = {};  // until the server says so
+  RawJson params;
+  json::Writer writer(params.text);
+  writer.begin_object();
+  writer.key("notifications");
+  json::write(writer, channel->wanted);
+  writer.key("_meta");
+  writer.raw("{" + facts + "}");
+  writer.end_object();
+  const rpc::CallHandle call = peer->call<detail::ResultView>(
+      dialect->name_of(Operation::listen), params,
+      [self = shared_from_this(), channel](Result<detail::ResultView> outcome) {
+        self->lose_channel(channel,
+                           outcome ? Result<void>() : Result<void>(std::move(outcome).error()));
+      },
+      {.timeout = Duration::max()});
+  if (!channels.contains(channel->number) || !peer) return;  // it ended at once
+  channel->call = call;
+  channel->id = peer->id_of(call);
+  if (channel->acknowledged) return;
+  channel->patience =
+      peer->schedule(options.limits.call_timeout, [self = shared_from_this(), channel] {
+        self->lose_channel(channel,
+                           Error{.code = rpc::code::request_timeout,
+                                 .message = "the server did not acknowledge the subscription"});
+      });
+}
+
+void ClientSession::State::open_stateful(const ChannelPtr& channel) {
+  const auto uris = channel->honoured.resourceSubscriptions.value_or(std::vector<std::string>());
+  channel->subscribing = uris.size();
+  for (const std::string& uri : uris) watch(channel, uri);
+  if (uris.empty()) acknowledge(channel, channel->honoured);
+}
+
+void ClientSession::State::watch(const ChannelPtr& channel, const std::string& uri) {
+  if (++watched[uri] > 1) return on_subscribed(channel->number, uri, true);
+  ask(Operation::subscribe, uri_member(uri), {},
+      [self = shared_from_this(), number = channel->number, uri](Result<json::View> outcome) {
+        if (!outcome) {
+          self->options.log.warning("cannot subscribe to " + json::quote(uri) + ": " +
+                                    outcome.error().message);
+        }
+        self->on_subscribed(number, uri, outcome.has_value());
+      });
+}
+
+void ClientSession::State::on_subscribed(std::uint64_t number, const std::string& uri, bool good) {
+  if (!good) watched.erase(uri);
+  const auto found = channels.find(number);
+  if (found == channels.end()) return;
+  const ChannelPtr channel = found->second;
+  auto& uris = *channel->honoured.resourceSubscriptions;
+  if (!good) uris.erase(std::remove(uris.begin(), uris.end(), uri), uris.end());
+  if (--channel->subscribing > 0) return;
+  if (wants_nothing(channel->honoured)) {
+    return lose_channel(channel, rpc::internal_error("the server accepted none of the "
+                                                     "subscriptions"));
+  }
+  acknowledge(channel, channel->honoured);
+}
+
+void ClientSession::State::unwatch(const std::string& uri) {
+  const auto found = watched.find(uri);
+  if (found == watched.end() || --found->second > 0) return;
+  watched.erase(found);
+  if (phase != Phase::ready) return;
+  ask(Operation::unsubscribe, uri_member(uri), {}, [](Result<json::View>) {});
+}
+
+void ClientSession::State::end_channel(std::uint64_t number) {
+  const auto self = shared_from_this();
+  const auto found = channels.find(number);
+  if (found == channels.end()) return;
+  const ChannelPtr channel = found->second;
+  channels.erase(found);
+  channel->callbacks = {};
+  if (!peer) return;
+  peer->unschedule(channel->patience);
+  if (dialect->stateless) {
+    peer->cancel(channel->call, "no longer of interest");
+  } else if (channel->honoured.resourceSubscriptions) {
+    for (const std::string& uri : *channel->honoured.resourceSubscriptions) unwatch(uri);
+  }
+}
+
+void ClientSession::State::channels_end_silently() {
+  while (!channels.empty()) end_channel(channels.begin()->first);
+}
+
+void ClientSession::State::lose_channel(const ChannelPtr& channel, Result<void> outcome) {
+  const auto self = shared_from_this();
+  channels.erase(channel->number);
+  const auto ended = std::exchange(channel->callbacks, {}).ended;
+  if (peer) {
+    peer->unschedule(channel->patience);
+    // What the server ended, or never began, need not be cancelled, but its answer may be awaited.
+    quiet = outcome.has_value();
+    peer->cancel(std::exchange(channel->call, {}), "it is over");
+    quiet = false;
+  }
+  run("ended", ended, std::move(outcome));
+}
+
+void ClientSession::State::acknowledge(const ChannelPtr& channel, SubscriptionFilter honoured) {
+  if (std::exchange(channel->acknowledged, true)) return;
+  channel->honoured = std::move(honoured);
+  if (peer) peer->unschedule(channel->patience);
+  const auto callback = channel->callbacks.acknowledged;
+  run("acknowledged", callback, channel->honoured);
+}
+
+ClientSession::State::ChannelPtr ClientSession::State::channel_of(json::View subscription) {
+  const auto id = rpc::Id::from(subscription);
+  if (!subscription || !id) return nullptr;
+  ChannelPtr sending;
+  for (const auto& [number, channel] : channels) {
+    if (channel->id == id) return channel;
+    if (!channel->id) sending = channel;
+  }
+  // An acknowledgement that comes while the request is still being sent names it first.
+  if (sending && dialect && dialect->stateless) sending->id = id;
+  return sending;
+}
+
+bool ClientSession::State::tell_change(Operation change, json::View params,
+                                       const std::string& uri) {
+  std::vector<ChannelPtr> concerned;
+  const bool by_name = dialect && dialect->stateless;
+  if (by_name) {
+    const ChannelPtr channel = channel_of(mcp::subscription_of(params));
+    if (!channel || !channel->acknowledged) {
+      options.log.warning(
+          "a change of no subscription, or of one that the server has not "
+          "acknowledged, is ignored");
+      return false;
+    }
+    concerned.push_back(channel);
+  } else {
+    for (const auto& [number, channel] : channels) concerned.push_back(channel);
+  }
+  bool told = !by_name;
+  for (const ChannelPtr& channel : concerned) {
+    if (!channel->acknowledged || !wants(*channel, change, uri)) continue;
+    told = true;
+    const ListenCallbacks callbacks = channel->callbacks;
+    if (change == Operation::tools_changed) run("tools_changed", callbacks.tools_changed);
+    if (change == Operation::prompts_changed) run("prompts_changed", callbacks.prompts_changed);
+    if (change == Operation::resources_changed) {
+      run("resources_changed", callbacks.resources_changed);
+    }
+    if (change == Operation::resource_updated) {
+      run("resource_updated", callbacks.resource_updated, uri);
+    }
+  }
+  return told;
+}
+
+}  // namespace godwit::inline v0

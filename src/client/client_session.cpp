@@ -1,0 +1,363 @@
+#include "godwit/client/client_session.hpp"
+
+#include "godwit/json/document.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "lists.hpp"
+#include "session_state.hpp"
+
+namespace godwit::inline v0 {
+
+using detail::ViewDone;
+using mcp::Operation;
+
+namespace {
+
+/// Everything the server sends goes through here; the table of the dialect decides.
+template <class State>
+class SessionHandler final : public rpc::detail::Handler {
+ public:
+  explicit SessionHandler(std::weak_ptr<State> state) : state_(std::move(state)) {}
+  void invoke(rpc::detail::Call& call) const override {
+    if (const auto state = state_.lock()) return state->receive(call);
+    call.fail(rpc::method_not_found(call.context().method()));
+  }
+
+ private:
+  std::weak_ptr<State> state_;
+};
+
+/// The result as a T for the callback of the program.
+template <class T>
+ViewDone decoded(Function<void(Result<T>)> done) {
+  return [done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    auto value = json::decode<T>(*outcome);
+    if (value) return done(*std::move(value));
+    done(rpc::internal_error("the result is not what was expected: " + value.error().message));
+  };
+}
+
+ViewDone ignored(Function<void(Result<void>)> done) {
+  return [done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    done(Result<void>());
+  };
+}
+
+Error not_an_object(std::string_view tool) {
+  return rpc::invalid_params("the arguments of the tool " + json::quote(tool.substr(0, 200)) +
+                             " must be a JSON object; nothing was sent");
+}
+
+std::string member(std::string_view name, std::string_view text) {
+  return json::quote(name) + ':' + json::quote(text);
+}
+
+}  // namespace
+
+ClientSession::ClientSession(ClientOptions options)
+    : state_(std::make_shared<State>(std::move(options))) {
+  auto router = std::make_shared<rpc::Router>();
+  router->fallback(std::make_unique<SessionHandler<State>>(state_));
+  router_ = std::move(router);
+}
+
+ClientSession::~ClientSession() {
+  if (state_) state_->shut_down();
+}
+
+ClientSession::ClientSession(ClientSession&&) noexcept = default;
+
+ClientSession& ClientSession::operator=(ClientSession&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->shut_down();
+    state_ = std::move(other.state_);
+    router_ = std::move(other.router_);
+  }
+  return *this;
+}
+
+// The host.
+
+std::shared_ptr<const rpc::Router> ClientSession::router() const { return router_; }
+
+rpc::PeerOptions ClientSession::peer_options() const {
+  rpc::PeerOptions out;
+  out.rules = {.array_params = false,
+               .null_id = false,
+               .fractional_id = false,
+               .batch = false,
+               .object_result = true,
+               .id_on_unreadable = false,
+               .busy_code = rpc::code::internal_error};
+  out.limits = state_->options.limits;
+  out.log = state_->options.log;
+  out.abandoned = [weak = std::weak_ptr(state_)](const rpc::Id& id, const Error& reason) {
+    if (const auto state = weak.lock()) state->abandoned(id, reason);
+  };
+  out.ended = [weak = std::weak_ptr(state_)](const Error& reason) {
+    if (const auto state = weak.lock()) state->peer_ended(reason);
+  };
+  return out;
+}
+
+void ClientSession::start(rpc::Peer& peer, Function<void(Result<void>)> done) {
+  state_->start(peer, std::move(done));
+}
+
+// The server.
+
+bool ClientSession::ready() const noexcept { return state_->phase == State::Phase::ready; }
+const Implementation& ClientSession::server_info() const noexcept { return state_->welcome.server; }
+const ServerCapabilities& ClientSession::server_capabilities() const noexcept {
+  return state_->welcome.capabilities;
+}
+const std::string& ClientSession::instructions() const noexcept {
+  return state_->welcome.instructions;
+}
+std::string_view ClientSession::revision() const noexcept {
+  return state_->dialect ? state_->dialect->revision : std::string_view();
+}
+const std::vector<std::string>& ClientSession::supported_revisions() const noexcept {
+  return state_->welcome.revisions;
+}
+const ClientCapabilities& ClientSession::client_capabilities() const noexcept {
+  return state_->capabilities;
+}
+
+Verdict ClientSession::verdict() const {
+  const mcp::Welcome& found = state_->welcome;
+  return {.stateless = state_->dialect && state_->dialect->stateless,
+          .revision = std::string(revision()),
+          .capabilities = found.capabilities,
+          .server = found.server,
+          .instructions = found.instructions,
+          .revisions = found.revisions};
+}
+
+// Tools.
+
+ClientCall ClientSession::list_tools(Done<std::vector<Tool>> done, RequestOptions options) {
+  auto noted = [state = state_, done = std::move(done)](Result<std::vector<Tool>> tools) mutable {
+    if (tools && state->options.check_results) state->schemas.replace(*tools);
+    done(std::move(tools));
+  };
+  return detail::list_all<Tool>(state_, std::move(noted), std::move(options));
+}
+
+ClientCall ClientSession::list_tools_page(std::optional<std::string> cursor, Done<Page<Tool>> done,
+                                          RequestOptions options) {
+  auto noted = [state = state_, done = std::move(done)](Result<Page<Tool>> page) mutable {
+    if (page && state->options.check_results) state->schemas.add(page->items);
+    done(std::move(page));
+  };
+  return detail::list_page<Tool>(state_, std::move(cursor), std::move(noted), std::move(options));
+}
+
+ClientCall ClientSession::call_tool(std::string_view name, RawJson arguments, Done<ToolResult> done,
+                                    RequestOptions options) {
+  if (!arguments.text.empty()) {
+    json::Document document;
+    if (!document.parse(arguments.text)) {
+      done(not_an_object(name));
+      return {};
+    }
+  }
+  return send_tool(name, std::move(arguments.text), std::move(done), std::move(options));
+}
+
+ClientCall ClientSession::send_tool(std::string_view name, std::string arguments,
+                                    Done<ToolResult> done, RequestOptions options) {
+  std::string members = member("name", name);
+  if (!arguments.empty()) {
+    const std::size_t first = arguments.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || arguments[first] != '{') {
+      done(not_an_object(name));
+      return {};
+    }
+    members += ",\"arguments\":" + arguments;
+  }
+  auto checked = [state = state_, tool = std::string(name),
+                  done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    auto result = json::decode<ToolResult>(*outcome);
+    if (!result) return done(detail::not_expected(tool, result.error()));
+    const json::View structured = outcome->find("structuredContent");
+    // null is a value here, not an absence.
+    if (structured && structured.is_null()) result->structuredContent = RawJson{"null"};
+    if (state->options.check_results && !result->isError.value_or(false)) {
+      if (auto problem = state->schemas.complaint(tool, structured, state->options.log)) {
+        return done(rpc::internal_error("the tool " + json::quote(tool) +
+                                        " broke its promise: " + *problem));
+      }
+    }
+    done(*std::move(result));
+  };
+  return state_->ask(Operation::call_tool, std::move(members), std::move(options),
+                     std::move(checked));
+}
+
+// Resources and prompts.
+
+ClientCall ClientSession::list_resources(Done<std::vector<Resource>> done, RequestOptions options) {
+  return detail::list_all<Resource>(state_, std::move(done), std::move(options));
+}
+ClientCall ClientSession::list_resources_page(std::optional<std::string> cursor,
+                                              Done<Page<Resource>> done, RequestOptions options) {
+  return detail::list_page<Resource>(state_, std::move(cursor), std::move(done),
+                                     std::move(options));
+}
+ClientCall ClientSession::list_resource_templates(Done<std::vector<ResourceTemplate>> done,
+                                                  RequestOptions options) {
+  return detail::list_all<ResourceTemplate>(state_, std::move(done), std::move(options));
+}
+ClientCall ClientSession::list_resource_templates_page(std::optional<std::string> cursor,
+                                                       Done<Page<ResourceTemplate>> done,
+                                                       RequestOptions options) {
+  return detail::list_page<ResourceTemplate>(state_, std::move(cursor), std::move(done),
+                                             std::move(options));
+}
+ClientCall ClientSession::list_prompts(Done<std::vector<Prompt>> done, RequestOptions options) {
+  return detail::list_all<Prompt>(state_, std::move(done), std::move(options));
+}
+ClientCall ClientSession::list_prompts_page(std::optional<std::string> cursor,
+                                            Done<Page<Prompt>> done, RequestOptions options) {
+  return detail::list_page<Prompt>(state_, std::move(cursor), std::move(done), std::move(options));
+}
+
+ClientCall ClientSession::read_resource(std::string_view uri, Done<ReadResult> done,
+                                        RequestOptions options) {
+  return state_->ask(Operation::read_resource, member("uri", uri), std::move(options),
+                     decoded<ReadResult>(std::move(done)));
+}
+
+ClientCall ClientSession::get_prompt(std::string_view name,
+                                     const std::map<std::string, std::string>& arguments,
+                                     Done<PromptResult> done, RequestOptions options) {
+  std::string members = member("name", name);
+  if (!arguments.empty()) members += ",\"arguments\":" + json::encode(arguments);
+  return state_->ask(Operation::get_prompt, std::move(members), std::move(options),
+                     decoded<PromptResult>(std::move(done)));
+}
+
+ClientCall ClientSession::complete(const CompletionReference& reference,
+                                   const CompletionArgument& argument, Done<Completion> done,
+                                   const CompletionContext& context, RequestOptions options) {
+  struct Answer {
+    Completion completion{};
+  };
+  CompletionReference fitting = reference;
+  const mcp::Dialect* dialect = state_->dialect;
+  if (auto* prompt = std::get_if<PromptReference>(&fitting);
+      prompt && dialect && !dialect->structured) {
+    prompt->title.reset();
+  }
+  std::string members =
+      "\"ref\":" + json::encode(fitting) + ",\"argument\":" + json::encode(argument);
+  if (context.arguments && dialect && dialect->structured) {
+    members += ",\"context\":" + json::encode(context);
+  }
+  auto unwrapped = [done = std::move(done)](Result<Answer> answer) mutable {
+    if (!answer) return done(std::move(answer).error());
+    done(std::move(answer->completion));
+  };
+  return state_->ask(Operation::complete, std::move(members), std::move(options),
+                     decoded<Answer>(std::move(unwrapped)));
+}
+
+// The rest.
+
+Listen ClientSession::listen(SubscriptionFilter filter, ListenCallbacks callbacks) {
+  return state_->listen(std::move(filter), std::move(callbacks));
+}
+
+ClientCall ClientSession::set_log_level(LoggingLevel level, Done<void> done) {
+  const auto state = state_;
+  if (state->dialect && state->dialect->stateless) {
+    std::optional<Error> error = state->refusal("the level");
+    if (!error) error = state->missing_capability(Operation::set_level);
+    if (!error) state->log_level = level;
+    done(error ? Result<void>(*std::move(error)) : Result<void>());
+    return {};
+  }
+  return state->ask(Operation::set_level, member("level", json::enum_name(level)), {},
+                    ignored(std::move(done)));
+}
+
+ClientCall ClientSession::ping(Done<void> done, RequestOptions options) {
+  const bool stateless = state_->dialect && state_->dialect->stateless;
+  options.fresh = true;
+  return state_->ask(stateless ? Operation::discover : Operation::ping, {}, std::move(options),
+                     ignored(std::move(done)));
+}
+
+ClientCall ClientSession::discover(Done<Verdict> done, RequestOptions options) {
+  if (state_->dialect && !state_->dialect->stateless) {
+    if (auto error = state_->refusal("discover")) {
+      done(*std::move(error));
+    } else {
+      done(verdict());
+    }
+    return {};
+  }
+  auto read = [state = state_, done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    auto found = mcp::read_discover_result(*outcome, *state->dialect);
+    if (!found) {
+      return done(
+          rpc::internal_error("the result is not what was expected: " + found.error().message));
+    }
+    state->welcome = *std::move(found);
+    const mcp::Welcome& now = state->welcome;
+    done(Verdict{.stateless = true,
+                 .revision = std::string(state->dialect->revision),
+                 .capabilities = now.capabilities,
+                 .server = now.server,
+                 .instructions = now.instructions,
+                 .revisions = now.revisions});
+  };
+  return state_->ask(Operation::discover, {}, std::move(options), std::move(read));
+}
+
+Result<void> ClientSession::set_roots(std::vector<Root> roots) {
+  if (!state_->options.roots) {
+    return error(
+        "ClientOptions::roots was not set, so roots were not declared; set it from the "
+        "start, if only to an empty list");
+  }
+  state_->options.roots = std::move(roots);
+  if (!ready() || state_->dialect->stateless) return {};
+  state_->peer->notify(state_->dialect->name_of(Operation::roots_changed));
+  return {};
+}
+
+ClientCall ClientSession::request(std::string_view method, RawJson params, Done<RawJson> done,
+                                  RequestOptions options) {
+  auto taken = [done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    done(RawJson{std::string(outcome->source())});
+  };
+  return state_->ask_method(method, std::move(params), std::move(options), std::move(taken));
+}
+
+Result<void> ClientSession::notify(std::string_view method, RawJson params) {
+  if (auto error = state_->refusal(method)) return *std::move(error);
+  if (params.text.empty()) {
+    state_->peer->notify(method);
+    return {};
+  }
+  json::Document document;
+  const auto parsed = document.parse(params.text);
+  if (!parsed || !parsed->is_object()) {
+    return rpc::invalid_params("the params of " + json::quote(method) +
+                               " must be a JSON object; nothing was sent");
+  }
+  state_->peer->notify(method, params);
+  return {};
+}
+
+bool ClientSession::cancel(ClientCall call, std::string_view reason) {
+  return state_->cancel(call.number, reason);
+}
+
+}  // namespace godwit::inline v0

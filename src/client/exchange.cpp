@@ -1,0 +1,366 @@
+// One request of the program, from the call to its outcome: the rounds, the cache, the limits.
+#include <algorithm>
+#include <chrono>
+
+#include "godwit/json/document.hpp"
+#include "godwit/json/encode.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/era/stateless.hpp"
+#include "session_state.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+using mcp::Operation;
+
+/// How often a server may ask back within one request.
+constexpr unsigned most_rounds = 10;
+/// Before a round in which there was nothing to answer: doubled each time, up to the most.
+constexpr Duration first_pause = std::chrono::milliseconds(50);
+constexpr Duration longest_pause = std::chrono::seconds(1);
+
+bool may_ask_back(Operation operation) {
+  return operation == Operation::call_tool || operation == Operation::get_prompt ||
+         operation == Operation::read_resource;
+}
+
+Error bad_result(const detail::Exchange& exchange, const std::string& what) {
+  return rpc::internal_error("the result of " + json::quote(exchange.method) + " " + what);
+}
+
+}  // namespace
+
+std::optional<Error> ClientSession::State::refusal(std::string_view method) const {
+  if (phase == Phase::ready) return std::nullopt;
+  const std::string name = json::quote(method.substr(0, 200));
+  if (phase == Phase::idle || phase == Phase::starting) {
+    return rpc::internal_error("the session is not started yet; " + name + " was not sent");
+  }
+  Error error = why;
+  error.message += "; " + name + " was not sent";
+  return error;
+}
+
+std::optional<Error> ClientSession::State::missing_capability(Operation operation) const {
+  const ServerCapabilities& has = welcome.capabilities;
+  std::string_view missing;
+  switch (operation) {
+    case Operation::list_tools:
+    case Operation::call_tool:
+      if (!has.tools) missing = "tools";
+      break;
+    case Operation::list_resources:
+    case Operation::list_templates:
+    case Operation::read_resource:
+      if (!has.resources) missing = "resources";
+      break;
+    case Operation::subscribe:
+    case Operation::unsubscribe:
+      if (!has.resources || !has.resources->subscribe.value_or(false)) {
+        missing = "resources.subscribe";
+      }
+      break;
+    case Operation::list_prompts:
+    case Operation::get_prompt:
+      if (!has.prompts) missing = "prompts";
+      break;
+    case Operation::complete:
+      // The first dialect had completion and no word for the capability.
+      if (!has.completions && dialect->audio) missing = "completions";
+      break;
+    case Operation::set_level:
+      if (!has.logging) missing = "logging";
+      break;
+    default:
+      break;
+  }
+  if (missing.empty()) return std::nullopt;
+  const std::string_view name = dialect->name_of(operation);
+  return Error{.code = rpc::code::method_not_found,
+               .message = "the server does not declare the capability " + json::quote(missing) +
+                          (name.empty() ? std::string("; nothing was sent")
+                                        : "; " + json::quote(name) + " was not sent")};
+}
+
+ClientCall ClientSession::State::ask(Operation operation, std::string members,
+                                     RequestOptions request, ViewDone done, std::uint64_t again) {
+  const auto self = shared_from_this();
+  auto exchange = std::make_shared<detail::Exchange>();
+  exchange->number = again;
+  exchange->operation = operation;
+  exchange->done = std::move(done);
+  std::optional<Error> error = refusal(dialect ? dialect->name_of(operation) : "the request");
+  if (!error) error = missing_capability(operation);
+  if (error) {
+    finish(exchange, *std::move(error));
+    return {};
+  }
+  exchange->method = dialect->name_of(operation);
+  exchange->members = std::move(members);
+  exchange->options = std::move(request);
+  // What the caller adds to _meta may change the answer.
+  if (options.cache && dialect->stateless && detail::ResponseCache::keeps(operation) &&
+      exchange->options.meta.empty()) {
+    exchange->cache_key = detail::ResponseCache::key(operation, exchange->members);
+    const std::string* known =
+        exchange->options.fresh ? nullptr : cache.find(exchange->cache_key, now());
+    if (known) {
+      json::Document document;
+      const std::string text = *known;  // the callback may change the cache
+      if (const auto result = document.parse(text)) {
+        finish(exchange, *result);
+        return {};
+      }
+    }
+  }
+  return begin(std::move(exchange));
+}
+
+ClientCall ClientSession::State::ask_method(std::string_view method, RawJson params,
+                                            RequestOptions request, ViewDone done) {
+  const auto self = shared_from_this();
+  auto exchange = std::make_shared<detail::Exchange>();
+  exchange->done = std::move(done);
+  std::optional<Error> error = refusal(method);
+  json::Document document;
+  json::View object;
+  if (!error && !params.text.empty()) {
+    const auto parsed = document.parse(params.text);
+    if (!parsed || !parsed->is_object() || parsed->duplicate_key()) {
+      error = rpc::invalid_params("the params of " + json::quote(method) +
+                                  " must be a JSON object; nothing was sent");
+    } else {
+      object = *parsed;
+    }
+  }
+  if (error) {
+    finish(exchange, *std::move(error));
+    return {};
+  }
+  json::Writer writer(exchange->members);
+  for (const auto [key, value] : object.members()) {
+    if (key == "_meta") {
+      for (const auto [name, item] : value.members()) {
+        if (!request.meta.contains(name)) request.meta.set(std::string(name), json::Value(item));
+      }
+      continue;
+    }
+    writer.key(key);
+    writer.raw(value.source());
+  }
+  exchange->method = method;
+  exchange->options = std::move(request);
+  return begin(std::move(exchange));
+}
+
+ClientCall ClientSession::State::begin(ExchangePtr exchange) {
+  if (exchange->number == 0) exchange->number = ++last_number;
+  const Duration total = exchange->options.max_total;
+  const TimePoint start = now();
+  exchange->hard_end = total < TimePoint::max() - start ? start + total : TimePoint::max();
+  exchanges.insert_or_assign(exchange->number, exchange);
+  send_round(exchange);
+  return ClientCall{exchanges.contains(exchange->number) ? exchange->number : 0};
+}
+
+// A round: the request as it was, with what the last round gave.
+
+std::string ClientSession::State::meta_of(const detail::Exchange& exchange) const {
+  const RequestOptions& request = exchange.options;
+  std::string out;
+  json::Writer writer(out);
+  if (request.on_progress) {
+    writer.key("progressToken");
+    writer.value(exchange.number);
+  }
+  for (const json::Member& member : request.meta) {
+    if (request.on_progress && member.key == "progressToken") continue;
+    if (dialect->stateless && mcp::is_client_fact(member.key)) continue;
+    writer.key(member.key);
+    writer.value(member.value);
+  }
+  if (!dialect->stateless) return out;
+  if (!out.empty()) out.push_back(',');
+  out += facts;
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (value.empty() || request.meta.contains(key)) return;
+    out.push_back(',');
+    json::Writer one(out);
+    one.key(key);
+    one.value(value);
+  };
+  if (const auto level = request.log_level ? request.log_level : log_level) {
+    add(mcp::meta_key::log_level, json::enum_name(*level));
+  }
+  add("traceparent", request.trace.traceparent);
+  add("tracestate", request.trace.tracestate);
+  add("baggage", request.trace.baggage);
+  return out;
+}
+
+void ClientSession::State::write_params(json::Writer& writer,
+                                        const detail::Exchange& exchange) const {
+  const std::string meta = meta_of(exchange);
+  writer.begin_object();
+  if (!exchange.members.empty()) writer.raw(exchange.members);
+  if (exchange.asked) {
+    writer.key("inputResponses");
+    writer.begin_object();
+    for (const auto& [key, answer] : exchange.answers) {
+      writer.key(key);
+      writer.raw(answer);
+    }
+    writer.end_object();
+  }
+  if (!exchange.state.empty()) {
+    writer.key("requestState");
+    writer.raw(exchange.state);
+  }
+  if (!meta.empty()) {
+    writer.key("_meta");
+    writer.raw("{" + meta + "}");
+  }
+  writer.end_object();
+}
+
+void ClientSession::State::send_round(const ExchangePtr& exchange) {
+  const auto left = std::max(exchange->hard_end - now(), Duration(0));
+  const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left)};
+  RawJson params;
+  json::Writer writer(params.text);
+  write_params(writer, *exchange);
+  auto done = [self = shared_from_this(),
+               number = exchange->number](Result<detail::ResultView> outcome) {
+    self->on_outcome(number, std::move(outcome));
+  };
+  // A request without params has none at all, rather than empty ones: older servers insist.
+  rpc::Peer& to = *peer;
+  const rpc::CallHandle call =
+      params.text == "{}"
+          ? to.call<detail::ResultView>(exchange->method, rpc::no_params, std::move(done), patience)
+          : to.call<detail::ResultView>(exchange->method, params, std::move(done), patience);
+  // An outcome that came at once may have begun the next round already.
+  if (peer && peer->id_of(call)) exchange->call = call;
+}
+
+void ClientSession::State::on_outcome(std::uint64_t number, Result<detail::ResultView> outcome) {
+  const auto found = exchanges.find(number);
+  if (found == exchanges.end()) return;
+  const ExchangePtr exchange = found->second;
+  exchange->call = {};
+  if (!outcome) return finish(exchange, std::move(outcome).error());
+  const json::View result = outcome->view;
+  switch (mcp::kind_of(result, *dialect)) {
+    case mcp::ResultKind::complete:
+      break;
+    case mcp::ResultKind::input_required:
+      return begin_round(exchange, result);
+    case mcp::ResultKind::unknown:
+      return finish(exchange,
+                    bad_result(*exchange,
+                               "has a resultType that was not agreed on: " +
+                                   std::string(result.find("resultType").source().substr(0, 100))));
+  }
+  if (!exchange->cache_key.empty() && exchange->rounds == 0) {
+    const Duration life = mcp::time_to_live(result);
+    // A first page begins the list anew: the pages of the old one do not go with it.
+    if (exchange->members.empty()) cache.drop(*exchange->operation);
+    if (life > Duration(0)) {
+      cache.put(exchange->cache_key, *exchange->operation, result.source(), now() + life);
+    }
+  }
+  finish(exchange, result);
+}
+
+void ClientSession::State::begin_round(const ExchangePtr& exchange, json::View result) {
+  if (exchange->operation && !may_ask_back(*exchange->operation)) {
+    return finish(exchange, bad_result(*exchange, "asks for input, which this method may not"));
+  }
+  if (++exchange->rounds > most_rounds) {
+    return finish(exchange, bad_result(*exchange, "asks for input for more than " +
+                                                      std::to_string(most_rounds) + " rounds"));
+  }
+  const json::View asks = result.find("inputRequests");
+  const json::View state = result.find("requestState");
+  if ((asks && !asks.is_object()) || (state && !state.is_string()) || (!asks && !state) ||
+      asks.duplicate_key()) {
+    return finish(exchange, bad_result(*exchange,
+                                       "asks for input, but its inputRequests (an object) and "
+                                       "requestState (a string) cannot be read"));
+  }
+  std::vector<detail::Question> questions;
+  exchange->answers.clear();
+  for (const auto [key, ask] : asks.members()) {
+    const std::string_view method = ask.find("method").as_string().value_or("");
+    const mcp::Method* row = dialect->find(method, mcp::Side::client);
+    auto question = row && !row->notification
+                        ? read_question(row->operation, ask.find("params"))
+                        : Result<detail::Question>(rpc::method_not_found(method.substr(0, 200)));
+    if (!question) {
+      Error error = std::move(question).error();
+      error.message = "the server asks for input that this client cannot give (" +
+                      json::quote(key.substr(0, 200)) + "): " + error.message;
+      return finish(exchange, std::move(error));
+    }
+    questions.push_back(*std::move(question));
+    exchange->answers.emplace_back(std::string(key), std::string());
+  }
+  exchange->asked = static_cast<bool>(asks);
+  exchange->state = std::string(state.source());
+  exchange->unanswered = questions.size();
+  exchange->asked_at = now();
+  if (questions.empty()) {
+    const unsigned doublings = std::min(exchange->rounds - 1, 10u);
+    const Duration pause = std::min(first_pause * (1u << doublings), longest_pause);
+    exchange->pause = peer->schedule(pause, [self = shared_from_this(), exchange] {
+      if (self->exchanges.contains(exchange->number)) self->send_round(exchange);
+    });
+    return;
+  }
+  const unsigned round = exchange->rounds;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    ask_program(
+        std::move(questions[i]), exchange->stop.get_token(),
+        [self = shared_from_this(), number = exchange->number, round,
+         i](Result<std::string> answer) { self->on_answer(number, round, i, std::move(answer)); });
+  }
+}
+
+void ClientSession::State::on_answer(std::uint64_t number, unsigned round, std::size_t index,
+                                     Result<std::string> answer) {
+  const auto found = exchanges.find(number);
+  if (found == exchanges.end() || found->second->rounds != round || !peer) return;
+  const ExchangePtr exchange = found->second;
+  if (!answer) return finish(exchange, std::move(answer).error());
+  exchange->answers[index].second = *std::move(answer);
+  if (--exchange->unanswered > 0) return;
+  // People may take their time.
+  const Duration thought = now() - exchange->asked_at;
+  if (thought < TimePoint::max() - exchange->hard_end) exchange->hard_end += thought;
+  send_round(exchange);
+}
+
+void ClientSession::State::finish(const ExchangePtr& exchange, Result<json::View> outcome) {
+  const auto self = shared_from_this();
+  const auto found = exchanges.find(exchange->number);
+  if (found != exchanges.end() && found->second == exchange) exchanges.erase(found);
+  exchange->stop.request_stop();
+  ViewDone done = std::exchange(exchange->done, nullptr);
+  run("the callback of a call", done, std::move(outcome));
+}
+
+bool ClientSession::State::cancel(std::uint64_t number, std::string_view reason) {
+  const auto self = shared_from_this();
+  const auto found = exchanges.find(number);
+  if (found == exchanges.end()) return false;
+  const ExchangePtr exchange = found->second;
+  if (peer && exchange->call.number != 0 && peer->cancel(exchange->call, reason)) return true;
+  if (peer && exchange->pause.number != 0) peer->unschedule(exchange->pause);
+  finish(exchange, Error{.code = rpc::code::cancelled,
+                         .message = json::quote(exchange->method) +
+                                    " was cancelled: " + std::string(reason)});
+  return true;
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,256 @@
+// How a session begins: the probe, the handshake, and what is agreed on.
+#include "godwit/mcp/revision.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/era/stateful_client.hpp"
+#include "session_state.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+/// A server may refuse a revision and offer the same one again; more than this is a game.
+constexpr unsigned most_probes = 3;
+
+std::string list(std::span<const std::string> names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name.substr(0, 100);
+  return out.empty() ? "none" : out;
+}
+
+std::string own_revisions() {
+  std::string out;
+  for (const std::string_view name : revisions()) {
+    out += (out.empty() ? "" : ", ") + std::string(name);
+  }
+  return out;
+}
+
+ClientCapabilities declared(const ClientOptions& options) {
+  ClientCapabilities out;
+  if (options.elicit && (options.elicit_forms || options.elicit_urls)) {
+    out.elicitation.emplace();
+    if (options.elicit_forms) out.elicitation->form.emplace();
+    if (options.elicit_urls) out.elicitation->url.emplace();
+  }
+  if (options.sample) {
+    out.sampling.emplace();
+    if (options.sample_tools) out.sampling->tools.emplace();
+  }
+  if (options.roots || options.list_roots) {
+    out.roots.emplace();
+    // Only a list that is set can be known to have changed.
+    if (options.roots) out.roots->listChanged = true;
+  }
+  out.experimental = options.experimental;
+  out.extensions = options.extensions;
+  return out;
+}
+
+}  // namespace
+
+ClientSession::State::State(ClientOptions options_)
+    : options(std::move(options_)), capabilities(declared(options)) {}
+
+void ClientSession::State::start(rpc::Peer& to, Function<void(Result<void>)> done) {
+  if (phase != Phase::idle) {
+    done(phase == Phase::ended ? why : rpc::internal_error("the session was started before"));
+    return;
+  }
+  if (to.closed()) {
+    done(Error{.code = rpc::code::connection_closed, .message = "the connection is closed"});
+    return;
+  }
+  const auto self = shared_from_this();
+  peer = &to;
+  phase = Phase::starting;
+  started = std::move(done);
+  const Verdict* known = options.verdict ? &*options.verdict : nullptr;
+  if (options.lifecycle == Lifecycle::stateful || (known && !known->stateless)) {
+    return initialize(known ? known->revision : std::string());
+  }
+  if (known) {
+    const mcp::Dialect* found = mcp::best_of(std::span(&known->revision, 1), true);
+    if (found) {
+      return adopt({.dialect = found,
+                    .capabilities = known->capabilities,
+                    .server = known->server,
+                    .instructions = known->instructions,
+                    .revisions = known->revisions});
+    }
+  }
+  probe(mcp::stateless_dialect(), 1);
+}
+
+// The probe. Whatever a server of the other era makes of it, the handshake comes after it on the
+// same connection; an answer that is late finds nobody who waits for its id.
+
+void ClientSession::State::probe(const mcp::Dialect& with, unsigned tries) {
+  facts = mcp::client_facts(with, capabilities, options.info);
+  const RawJson params{"{\"_meta\":{" + facts + "}}"};
+  rpc::CallOptions patience;
+  patience.timeout = options.lifecycle == Lifecycle::automatic ? options.probe_timeout
+                                                               : options.limits.call_timeout;
+  peer->call<detail::ResultView>(
+      with.name_of(mcp::Operation::discover), params,
+      [self = shared_from_this(), dialect_ = &with, tries](Result<detail::ResultView> outcome) {
+        self->on_probe(*dialect_, tries, std::move(outcome));
+      },
+      patience);
+}
+
+void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
+                                    Result<detail::ResultView> outcome) {
+  if (phase == Phase::ended) return finish_start(why);
+  if (phase != Phase::starting) return;
+  const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
+  if (outcome) {
+    auto found = mcp::read_discover_result(outcome->view, with);
+    if (found) {
+      const bool agreed = mcp::best_of(found->revisions, true) != nullptr;
+      // A server that answers the question without naming the revision it was asked in contradicts
+      // itself; it is taken at its answer unless it offers a handshake.
+      if (agreed || !mcp::best_of(found->revisions, false) || !may_fall_back) {
+        return adopt(*std::move(found));
+      }
+      probe_problem = "it offers " + list(found->revisions);
+      return initialize({});
+    }
+    probe_problem = "its answer cannot be read: " + found.error().message;
+    if (may_fall_back) return initialize({});
+    return fail_start(rpc::internal_error("the server is not stateless: " + probe_problem));
+  }
+  const Error& error = outcome.error();
+  if (mcp::is_unsupported_version(error)) {
+    const std::vector<std::string> offered = mcp::offered_revisions(error);
+    const mcp::Dialect* mutual = mcp::best_of(offered, true);
+    if (mutual && tries < most_probes) return probe(*mutual, tries + 1);
+    if (!mutual && may_fall_back && mcp::best_of(offered, false)) {
+      probe_problem = "it offers " + list(offered);
+      return initialize({});
+    }
+    Error sentence = error;
+    sentence.message = mutual ? "the server refuses revision " + std::string(with.revision) +
+                                    " again and again although it offers it"
+                              : "no revision in common: the server speaks " + list(offered) +
+                                    ", this client " + own_revisions() +
+                                    "; update the one that is older";
+    return fail_start(std::move(sentence));
+  }
+  if (mcp::is_stateless_error(error)) {
+    Error sentence = error;
+    sentence.message = "the server refused to say what it can do: " + error.message;
+    return fail_start(std::move(sentence));
+  }
+  probe_problem = error.message;
+  if (may_fall_back) return initialize({});
+  Error sentence = error;
+  sentence.message = "the server does not speak the stateless revision " +
+                     std::string(with.revision) + " (" + error.message +
+                     "); allow the handshake with Lifecycle::automatic";
+  fail_start(std::move(sentence));
+}
+
+// The handshake.
+
+void ClientSession::State::initialize(std::string_view revision) {
+  facts.clear();
+  const mcp::Dialect& offer = mcp::stateful_offer(revision);
+  std::string params;
+  json::Writer writer(params);
+  mcp::write_initialize(writer, offer, capabilities, options.info);
+  peer->call<detail::ResultView>(offer.name_of(mcp::Operation::initialize),
+                                 RawJson{std::move(params)},
+                                 [self = shared_from_this()](Result<detail::ResultView> outcome) {
+                                   self->on_initialize(std::move(outcome));
+                                 },
+                                 {.timeout = options.limits.call_timeout});
+}
+
+void ClientSession::State::on_initialize(Result<detail::ResultView> outcome) {
+  if (phase == Phase::ended) return finish_start(why);
+  if (phase != Phase::starting) return;
+  if (!outcome) {
+    Error error = std::move(outcome).error();
+    if (!probe_problem.empty()) {
+      error.message = "the server answered neither the question whether it is stateless (" +
+                      probe_problem + ") nor the handshake: " + error.message;
+    }
+    return fail_start(std::move(error));
+  }
+  auto found = mcp::read_initialize_result(outcome->view);
+  if (!found) return fail_start(std::move(found).error());
+  rpc::Rules rules = peer->options().rules;
+  rules.batch = found->dialect->batches;
+  peer->set_rules(rules);
+  peer->notify(found->dialect->name_of(mcp::Operation::initialized));
+  adopt(*std::move(found));
+}
+
+void ClientSession::State::adopt(mcp::Welcome found) {
+  welcome = std::move(found);
+  dialect = welcome.dialect;
+  facts =
+      dialect->stateless ? mcp::client_facts(*dialect, capabilities, options.info) : std::string();
+  if (phase == Phase::ended) return finish_start(why);  // while the notification was sent
+  phase = Phase::ready;
+  finish_start({});
+}
+
+void ClientSession::State::fail_start(Error error) {
+  phase = Phase::failed;
+  why = error;
+  finish_start(std::move(error));
+}
+
+void ClientSession::State::finish_start(Result<void> outcome) {
+  Function<void(Result<void>)> done = std::exchange(started, nullptr);
+  run("the callback of start()", done, std::move(outcome));
+}
+
+// The end.
+
+void ClientSession::State::peer_ended(const Error& reason) {
+  const auto self = shared_from_this();
+  peer = nullptr;
+  phase = Phase::ended;
+  why = Error{.code = rpc::code::connection_closed,
+              .message = "the connection is closed (" + reason.message + ")"};
+  // Exchanges that wait for the server are failed by the peer; those that wait for the program, or
+  // for time to pass, are known only here.
+  std::vector<ExchangePtr> between;
+  for (const auto& [number, exchange] : exchanges) {
+    if (exchange->call.number == 0) between.push_back(exchange);
+  }
+  for (const ExchangePtr& exchange : between) finish(exchange, why);
+  const auto lost = std::exchange(channels, {});
+  for (const auto& [number, channel] : lost) lose_channel(channel, why);
+}
+
+void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
+  // The handshake must not be cancelled, and a probe may have met a server that knows no such
+  // notification before it.
+  if (!peer || phase != Phase::ready || quiet) return;
+  std::string params;
+  json::Writer writer(params);
+  writer.begin_object();
+  writer.key("requestId");
+  id.write(writer);
+  writer.key("reason");
+  writer.value(reason.message);
+  writer.end_object();
+  peer->notify(dialect->name_of(mcp::Operation::cancelled), RawJson{std::move(params)});
+}
+
+void ClientSession::State::shut_down() {
+  const auto self = shared_from_this();
+  const Error reason{.code = rpc::code::cancelled, .message = "the session was destroyed"};
+  channels_end_silently();
+  const auto waiting = exchanges;
+  for (const auto& [number, exchange] : waiting) cancel(number, "the session was destroyed");
+  phase = Phase::ended;
+  why = reason;
+  peer = nullptr;
+  finish_start(reason);
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,162 @@
+// Lists that come in pages: one page, or all of them behind one another. A server decides how many
+// pages there are, so their number and that of the entries is bounded, and a cursor that comes
+// twice ends it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "godwit/client/client_session.hpp"
+#include "godwit/json/decode.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "session_state.hpp"
+
+namespace godwit::inline v0::detail {
+
+inline constexpr std::size_t most_pages = 1'000;
+/// Together with the pages: nobody shows or searches more by hand.
+inline constexpr std::size_t most_entries = 100'000;
+/// Cursors are kept to notice a repetition; a real one is a number or a key.
+inline constexpr std::size_t most_cursor_bytes = 64u << 10;
+
+template <class T>
+struct ListOf;
+template <>
+struct ListOf<Tool> {
+  static constexpr auto operation = mcp::Operation::list_tools;
+  static constexpr std::string_view member = "tools";
+};
+template <>
+struct ListOf<Resource> {
+  static constexpr auto operation = mcp::Operation::list_resources;
+  static constexpr std::string_view member = "resources";
+};
+template <>
+struct ListOf<ResourceTemplate> {
+  static constexpr auto operation = mcp::Operation::list_templates;
+  static constexpr std::string_view member = "resourceTemplates";
+};
+template <>
+struct ListOf<Prompt> {
+  static constexpr auto operation = mcp::Operation::list_prompts;
+  static constexpr std::string_view member = "prompts";
+};
+
+/// Entries that cannot be read are left out, with a warning.
+template <class T>
+Result<Page<T>> read_page(json::View result, const Log& log) {
+  const json::View entries = result.find(ListOf<T>::member);
+  if (!entries.is_array()) {
+    return rpc::internal_error("the result is not what was expected: /" +
+                               std::string(ListOf<T>::member) + ": expected an array");
+  }
+  Page<T> page;
+  page.items.reserve(entries.size());
+  for (const json::View entry : entries.items()) {
+    T item{};
+    json::DecodeFailure failure;
+    bool good = json::read(entry, item, failure);
+    if constexpr (std::same_as<T, Tool>) {
+      if (good && !entry.find("inputSchema").is_object()) {
+        good = failure.fail("inputSchema must be an object");
+      }
+      if (good && entry.find("outputSchema") && !item.outputSchema) {
+        good = failure.fail("outputSchema must not be null");
+      }
+    }
+    if (good) {
+      page.items.push_back(std::move(item));
+    } else {
+      log.warning("an entry of " + json::quote(ListOf<T>::member) + " (" +
+                  json::quote(entry.find("name").as_string().value_or("").substr(0, 200)) +
+                  ") cannot be read and is left out: " + failure.text());
+    }
+  }
+  const json::View next = result.find("nextCursor");
+  if (next && !next.is_null()) {
+    const auto cursor = next.as_string();
+    if (!cursor || cursor->size() > most_cursor_bytes) {
+      return rpc::internal_error(
+          "the result is not what was expected: /nextCursor: expected a "
+          "string of at most " +
+          std::to_string(most_cursor_bytes) + " bytes");
+    }
+    page.next.emplace(*cursor);
+  }
+  return page;
+}
+
+template <class T, class State>
+ClientCall list_page(const std::shared_ptr<State>& state, std::optional<std::string> cursor,
+                     Function<void(Result<Page<T>>)> done, RequestOptions options,
+                     std::uint64_t again = 0) {
+  std::string members;
+  if (cursor) members = "\"cursor\":" + json::quote(*cursor);
+  auto read = [log = state->options.log,
+               done = std::move(done)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    done(read_page<T>(*outcome, log));
+  };
+  return state->ask(ListOf<T>::operation, std::move(members), std::move(options), std::move(read),
+                    again);
+}
+
+/// A list on its way through the pages. All of them are one call to the program.
+template <class T, class State>
+struct Listing : std::enable_shared_from_this<Listing<T, State>> {
+  std::shared_ptr<State> state;
+  RequestOptions options;
+  Function<void(Result<std::vector<T>>)> done;
+  std::vector<T> items;
+  std::unordered_set<std::string> seen;
+  std::size_t pages = 0;
+  std::uint64_t number = 0;
+
+  ClientCall next(std::optional<std::string> cursor) {
+    auto more = [self = this->shared_from_this()](Result<Page<T>> page) {
+      self->take(std::move(page));
+    };
+    return list_page<T>(state, std::move(cursor), std::move(more), options, number);
+  }
+
+  void take(Result<Page<T>> page) {
+    if (!page) return done(std::move(page).error());
+    items.insert(items.end(), std::make_move_iterator(page->items.begin()),
+                 std::make_move_iterator(page->items.end()));
+    if (!page->next) return done(std::move(items));
+    std::string problem;
+    if (++pages >= most_pages) problem = "has more than " + std::to_string(most_pages) + " pages";
+    if (items.size() > most_entries) {
+      problem = "has more than " + std::to_string(most_entries) + " entries";
+    }
+    if (!seen.insert(*page->next).second) problem = "comes back to a cursor it gave before";
+    if (!problem.empty()) {
+      return done(rpc::internal_error("the list of " + std::string(ListOf<T>::member) + " " +
+                                      problem + "; fetch it page by page if it is meant so"));
+    }
+    next(std::move(page->next));
+  }
+};
+
+template <class T, class State>
+ClientCall list_all(const std::shared_ptr<State>& state,
+                    Function<void(Result<std::vector<T>>)> done, RequestOptions options) {
+  auto listing = std::make_shared<Listing<T, State>>();
+  listing->state = state;
+  listing->options = std::move(options);
+  listing->done = std::move(done);
+  listing->number = ++state->last_number;
+  const ClientCall first = listing->next(std::nullopt);
+  // From the cache the first page comes at once, and a later one may be under way by now.
+  if (first.number != 0 || !state->exchanges.contains(listing->number)) return first;
+  return ClientCall{listing->number};
+}
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,216 @@
+// The inside of a ClientSession: what it knows of the server, the exchanges that wait, the channels
+// that listen. All of it on the peer's thread.
+//
+// Callbacks of the program may do anything, also destroy the session. So whoever runs one of them
+// holds a shared_ptr to this, and looks things up again afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "godwit/client/client_session.hpp"
+#include "godwit/json/decode.hpp"
+#include "godwit/rpc/handler.hpp"
+#include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless_client.hpp"
+#include "questions.hpp"
+#include "response_cache.hpp"
+#include "tool_schemas.hpp"
+
+namespace godwit::inline v0 {
+
+namespace detail {
+
+/// The result of a call as a view, which is good while the callback runs.
+struct ResultView {
+  json::View view{};
+};
+
+/// Gets the complete result of an exchange; the view is good during the call only.
+using ViewDone = Function<void(Result<json::View>)>;
+
+/// One request of the program, over all the rounds that it takes.
+struct Exchange {
+  std::uint64_t number = 0;
+  /// Nothing for methods that only the program knows.
+  std::optional<mcp::Operation> operation{};
+  std::string method{};
+  /// Of params: without braces, and without _meta.
+  std::string members{};
+  RequestOptions options{};
+  ViewDone done{};
+  /// Under which the answer may be kept; empty if it must not.
+  std::string cache_key{};
+
+  rpc::CallHandle call{};    // while the server works
+  rpc::TimerHandle pause{};  // before a round without questions
+  TimePoint hard_end{};
+  std::optional<double> last_progress{};
+
+  unsigned rounds = 0;
+  std::string state{};  // requestState as JSON text; empty if none was sent
+  bool asked = false;   // inputRequests was sent
+  std::vector<std::pair<std::string, std::string>> answers{};  // JSON by key
+  std::size_t unanswered = 0;
+  TimePoint asked_at{};
+  std::stop_source stop{};
+};
+
+/// Somebody who listens.
+struct Channel {
+  std::uint64_t number = 0;
+  SubscriptionFilter wanted{};
+  SubscriptionFilter honoured{};
+  ListenCallbacks callbacks{};
+  bool acknowledged = false;
+  std::size_t subscribing = 0;  // stateful: answers that are missing
+  std::optional<rpc::Id> id{};  // stateless: names the subscription
+  rpc::CallHandle call{};       // stateless: open as long as it lasts
+  rpc::TimerHandle patience{};  // stateless: for the acknowledgement
+};
+
+}  // namespace detail
+
+struct ClientSession::State : std::enable_shared_from_this<ClientSession::State> {
+  using ViewDone = detail::ViewDone;
+  using ExchangePtr = std::shared_ptr<detail::Exchange>;
+  using ChannelPtr = std::shared_ptr<detail::Channel>;
+  enum class Phase : std::uint8_t { idle, starting, ready, failed, ended };
+
+  explicit State(ClientOptions options_);
+
+  // The host.
+
+  void start(rpc::Peer& to, Function<void(Result<void>)> done);
+  /// No answer can come any more.
+  void peer_ended(const Error& reason);
+  /// A call is given up: the server should know.
+  void abandoned(const rpc::Id& id, const Error& reason);
+  /// The session is being destroyed.
+  void shut_down();
+
+  // Beginning (lifecycle.cpp).
+
+  void probe(const mcp::Dialect& dialect, unsigned tries);
+  void on_probe(const mcp::Dialect& dialect, unsigned tries, Result<detail::ResultView> outcome);
+  void initialize(std::string_view revision);
+  void on_initialize(Result<detail::ResultView> outcome);
+  void adopt(mcp::Welcome found);
+  void fail_start(Error error);
+  void finish_start(Result<void> outcome);
+
+  // Exchanges (exchange.cpp).
+
+  /// `again` is the number of an exchange that this one continues.
+  ClientCall ask(mcp::Operation operation, std::string members, RequestOptions options,
+                 ViewDone done, std::uint64_t again = 0);
+  ClientCall ask_method(std::string_view method, RawJson params, RequestOptions options,
+                        ViewDone done);
+  bool cancel(std::uint64_t number, std::string_view reason);
+  /// Why nothing can be sent now, or for this operation.
+  std::optional<Error> refusal(std::string_view method) const;
+  std::optional<Error> missing_capability(mcp::Operation operation) const;
+
+  ClientCall begin(ExchangePtr exchange);
+  void send_round(const ExchangePtr& exchange);
+  void on_outcome(std::uint64_t number, Result<detail::ResultView> outcome);
+  void begin_round(const ExchangePtr& exchange, json::View result);
+  void on_answer(std::uint64_t number, unsigned round, std::size_t index,
+                 Result<std::string> answer);
+  void finish(const ExchangePtr& exchange, Result<json::View> outcome);
+  std::string meta_of(const detail::Exchange& exchange) const;
+  void write_params(json::Writer& writer, const detail::Exchange& exchange) const;
+
+  // Questions of the server (questions.cpp).
+
+  /// Reads and judges a question without asking anybody.
+  Result<detail::Question> read_question(mcp::Operation operation, json::View params) const;
+  /// Asks the program. `done` gets the JSON of the answer on the peer's thread.
+  void ask_program(detail::Question question, std::stop_token stop,
+                   Function<void(Result<std::string>)> done);
+  Result<std::string> answer_form(const ElicitRequest& request, ElicitResult result) const;
+
+  // What comes from the server on its own (incoming.cpp).
+
+  void receive(rpc::detail::Call& call);
+  void receive_request(rpc::detail::Call& call, const mcp::Method* row);
+  void receive_notification(rpc::detail::Call& call, const mcp::Method* row);
+  std::optional<Error> take_notification(mcp::Operation operation, json::View params);
+  void take_progress(const Progress& progress);
+  void take_cancelled(json::View params);
+
+  // Listening (channels.cpp).
+
+  Listen listen(SubscriptionFilter filter, ListenCallbacks callbacks);
+  void open_stateless(const ChannelPtr& channel);
+  void open_stateful(const ChannelPtr& channel);
+  void on_subscribed(std::uint64_t number, const std::string& uri, bool good);
+  void watch(const ChannelPtr& channel, const std::string& uri);
+  void unwatch(const std::string& uri);
+  /// The owner's handle is gone.
+  void end_channel(std::uint64_t number);
+  /// All handles are, or the session itself.
+  void channels_end_silently();
+  /// It ended by itself.
+  void lose_channel(const ChannelPtr& channel, Result<void> outcome);
+  void acknowledge(const ChannelPtr& channel, SubscriptionFilter honoured);
+  ChannelPtr channel_of(json::View subscription);
+  /// Tells those who want to know; true if anybody could.
+  bool tell_change(mcp::Operation operation, json::View params, const std::string& uri);
+
+  /// Runs a callback of the program; what it throws goes to the log.
+  template <class F, class... Args>
+  void run(std::string_view what, F& function, Args&&... args) noexcept {
+    try {
+      if (function) function(std::forward<Args>(args)...);
+    } catch (const std::exception& e) {
+      options.log.error(std::string(what) + " threw: " + e.what());
+    } catch (...) {
+      options.log.error(std::string(what) + " threw something that is no std::exception");
+    }
+  }
+  TimePoint now() const { return peer ? peer->options().clock->now() : TimePoint(); }
+  Duration timeout_of(const RequestOptions& request) const {
+    return request.timeout.value_or(options.limits.call_timeout);
+  }
+
+  ClientOptions options;
+  ClientCapabilities capabilities;  // as declared
+  rpc::Peer* peer = nullptr;        // null before start() and after the end
+  Phase phase = Phase::idle;
+  Error why{};  // of failed and ended
+  Function<void(Result<void>)> started{};
+  std::string probe_problem{};  // why the server is not taken for a stateless one
+
+  const mcp::Dialect* dialect = nullptr;
+  mcp::Welcome welcome{};
+  std::string facts{};  // for the _meta of every request, where it wants them
+  std::optional<LoggingLevel> log_level{};
+
+  std::uint64_t last_number = 0;
+  std::unordered_map<std::uint64_t, ExchangePtr> exchanges;
+  std::unordered_map<std::uint64_t, ChannelPtr> channels;
+  std::unordered_map<std::string, std::size_t> watched;  // stateful: by how many channels
+  bool quiet = false;                                    // a call that the server itself ended
+
+  detail::ResponseCache cache;
+  detail::ToolSchemas schemas;
+};
+
+}  // namespace godwit::inline v0
+
+template <>
+struct godwit::json::Codec<godwit::detail::ResultView> {
+  static bool read(View view, godwit::detail::ResultView& out, DecodeFailure&) {
+    out.view = view;
+    return true;
+  }
+};

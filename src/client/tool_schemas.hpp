@@ -1,0 +1,41 @@
+// ToolSchemas: the output schemas of the tools that were listed last, each compiled when a result
+// is checked against it for the first time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "godwit/base/log.hpp"
+#include "godwit/json/schema.hpp"
+#include "godwit/json/view.hpp"
+#include "godwit/mcp/tool.hpp"
+
+namespace godwit::inline v0::detail {
+
+class ToolSchemas {
+ public:
+  /// From one page; those of other pages stay.
+  void add(const std::vector<Tool>& tools);
+  /// All that there are.
+  void replace(const std::vector<Tool>& tools);
+
+  /// Why the structured content (absent if there is none) is not what the tool promised.
+  std::optional<std::string> complaint(const std::string& tool, json::View structured,
+                                       const Log& log);
+
+ private:
+  struct Entry {
+    std::string text;
+    bool compiled = false;
+    std::optional<json::Schema> schema{};  // nothing after a failed compilation
+  };
+  using Entries = std::unordered_map<std::string, Entry>;
+  static void put(Entries& to, Entries& known, const Tool& tool);
+
+  Entries entries_;
+};
+
+}  // namespace godwit::inline v0::detail

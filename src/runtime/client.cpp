@@ -1,0 +1,267 @@
+#include "godwit/runtime/client.hpp"
+
+#include <algorithm>
+
+#include "client_state.hpp"
+#include "godwit/transport/command.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+Error bad_url(std::string_view url, std::string_view why) {
+  return rpc::invalid_params("cannot connect to " + json::quote(url.substr(0, 200)) + ": " +
+                             std::string(why));
+}
+
+template <class T>
+using Taker = Function<void(Result<T>)>;
+
+}  // namespace
+
+Client::Client(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+
+Client::~Client() {
+  if (state_) state_->close();
+}
+
+Client::Client(Client&&) noexcept = default;
+
+Client& Client::operator=(Client&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->close();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+// Beginning.
+
+Result<Client> Client::open(std::shared_ptr<State> state) {
+  state->run_thread();
+  Client client(std::move(state));  // joins the thread if it cannot be used
+  const auto nothing = [](ClientSession&, Taker<void> done) { done({}); };
+  if (Result<void> ready = client.state_->wait<void>(nothing); !ready) {
+    return std::move(ready).error();
+  }
+  return client;
+}
+
+Result<Client> Client::spawn(std::vector<std::string> argv, ClientOptions options) {
+  ProcessOptions process;
+  process.argv = std::move(argv);
+  return spawn(std::move(process), std::move(options));
+}
+
+Result<Client> Client::spawn(ProcessOptions process, ClientOptions options) {
+  if (process.argv.empty()) return rpc::invalid_params("spawn() needs the name of a program");
+  // Shared, because a restart needs it again and a Function cannot be copied.
+  const auto template_ = std::make_shared<ProcessOptions>(std::move(process));
+  const Limits limits = options.limits;
+  return connect(
+      [template_, limits](Loop& loop) -> Result<std::unique_ptr<rpc::Transport>> {
+        ProcessOptions mine;
+        mine.argv = template_->argv;
+        mine.environment = template_->environment;
+        mine.inherit = template_->inherit;
+        mine.directory = template_->directory;
+        mine.close_grace = template_->close_grace;
+        mine.term_grace = template_->term_grace;
+        mine.stderr_tail = template_->stderr_tail;
+        if (template_->on_stderr) {
+          mine.on_stderr = [template_](std::string_view line) { template_->on_stderr(line); };
+        }
+        auto made = CommandTransport::spawn(loop, std::move(mine), Framing::newline, limits);
+        if (!made) return std::move(made).error();
+        return std::unique_ptr<rpc::Transport>(*std::move(made));
+      },
+      std::move(options));
+}
+
+Result<Client> Client::connect(TransportFactory factory, ClientOptions options) {
+  return open(std::make_shared<State>(
+      std::move(options), [factory = std::move(factory)](State& state, OnConnected done) {
+        done(factory(state.loop));
+      }));
+}
+
+Result<Client> Client::connect(std::string_view url, ClientOptions options) {
+  const SocketOptions socket{.limits = options.limits, .log = options.log};
+  constexpr std::string_view tcp = "tcp://";
+  constexpr std::string_view unix_ = "unix://";
+  if (url.starts_with(tcp)) {
+    const auto address = Address::parse(url.substr(tcp.size()));
+    if (!address) return bad_url(url, address.error().message);
+    return open(std::make_shared<State>(
+        std::move(options), [address = *address, socket](State& state, OnConnected done) {
+          state.connector.emplace(connect_tcp(state.loop, address, std::move(done), socket));
+        }));
+  }
+  if (url.starts_with(unix_)) {
+    const std::string path(url.substr(unix_.size()));
+    if (!path.starts_with('/')) return bad_url(url, "write unix:///path, with an absolute path");
+    return open(
+        std::make_shared<State>(std::move(options), [path, socket](State& state, OnConnected done) {
+          state.connector.emplace(connect_unix(state.loop, path, std::move(done), socket));
+        }));
+  }
+  if (url.starts_with("http://") || url.starts_with("https://")) {
+    return bad_url(url, "this version of godwit has no HTTP yet; use tcp://, unix:// or spawn()");
+  }
+  return bad_url(url, "write tcp://host:port or unix:///path; a program is started with spawn()");
+}
+
+// The server.
+
+Verdict Client::verdict() const { return state_->known(); }
+Implementation Client::server_info() const { return state_->known().server; }
+ServerCapabilities Client::server_capabilities() const { return state_->known().capabilities; }
+std::string Client::instructions() const { return state_->known().instructions; }
+std::string Client::revision() const { return state_->known().revision; }
+
+// Calls.
+
+Result<ToolResult> Client::call_tool(std::string_view tool, RawJson arguments,
+                                     RequestOptions options) {
+  return state_->wait<ToolResult>(
+      [tool = std::string(tool), arguments = std::move(arguments), options = std::move(options)](
+          ClientSession& session, Taker<ToolResult> done) mutable {
+        session.call_tool(tool, std::move(arguments), std::move(done), std::move(options));
+      });
+}
+
+Result<std::vector<Tool>> Client::list_tools(RequestOptions options) {
+  return state_->wait<std::vector<Tool>>(
+      [options = std::move(options)](ClientSession& session,
+                                     Taker<std::vector<Tool>> done) mutable {
+        session.list_tools(std::move(done), std::move(options));
+      });
+}
+
+Result<std::vector<Resource>> Client::list_resources(RequestOptions options) {
+  return state_->wait<std::vector<Resource>>(
+      [options = std::move(options)](ClientSession& session,
+                                     Taker<std::vector<Resource>> done) mutable {
+        session.list_resources(std::move(done), std::move(options));
+      });
+}
+
+Result<std::vector<ResourceTemplate>> Client::list_resource_templates(RequestOptions options) {
+  return state_->wait<std::vector<ResourceTemplate>>(
+      [options = std::move(options)](ClientSession& session,
+                                     Taker<std::vector<ResourceTemplate>> done) mutable {
+        session.list_resource_templates(std::move(done), std::move(options));
+      });
+}
+
+Result<std::vector<Prompt>> Client::list_prompts(RequestOptions options) {
+  return state_->wait<std::vector<Prompt>>(
+      [options = std::move(options)](ClientSession& session,
+                                     Taker<std::vector<Prompt>> done) mutable {
+        session.list_prompts(std::move(done), std::move(options));
+      });
+}
+
+Result<ReadResult> Client::read(std::string_view uri, RequestOptions options) {
+  return state_->wait<ReadResult>([uri = std::string(uri), options = std::move(options)](
+                                      ClientSession& session, Taker<ReadResult> done) mutable {
+    session.read_resource(uri, std::move(done), std::move(options));
+  });
+}
+
+Result<PromptResult> Client::prompt(std::string_view name,
+                                    std::map<std::string, std::string> arguments,
+                                    RequestOptions options) {
+  return state_->wait<PromptResult>(
+      [name = std::string(name), arguments = std::move(arguments), options = std::move(options)](
+          ClientSession& session, Taker<PromptResult> done) mutable {
+        session.get_prompt(name, arguments, std::move(done), std::move(options));
+      });
+}
+
+Result<Completion> Client::complete(CompletionReference reference, CompletionArgument argument,
+                                    CompletionContext context, RequestOptions options) {
+  return state_->wait<Completion>([reference = std::move(reference), argument = std::move(argument),
+                                   context = std::move(context), options = std::move(options)](
+                                      ClientSession& session, Taker<Completion> done) mutable {
+    session.complete(reference, argument, std::move(done), context, std::move(options));
+  });
+}
+
+Result<void> Client::ping(RequestOptions options) {
+  return state_->wait<void>(
+      [options = std::move(options)](ClientSession& session, Taker<void> done) mutable {
+        session.ping(std::move(done), std::move(options));
+      });
+}
+
+Result<void> Client::set_log_level(LoggingLevel level) {
+  return state_->wait<void>([level](ClientSession& session, Taker<void> done) {
+    session.set_log_level(level, std::move(done));
+  });
+}
+
+Result<void> Client::set_roots(std::vector<Root> roots) {
+  return state_->wait<void>([state = state_.get(), roots = std::move(roots)](
+                                ClientSession& session, Taker<void> done) mutable {
+    if (state->options.roots) state->options.roots = roots;  // for a restart
+    done(session.set_roots(std::move(roots)));
+  });
+}
+
+Result<RawJson> Client::request(std::string_view method, RawJson params, RequestOptions options) {
+  return state_->wait<RawJson>(
+      [method = std::string(method), params = std::move(params), options = std::move(options)](
+          ClientSession& session, Taker<RawJson> done) mutable {
+        session.request(method, std::move(params), std::move(done), std::move(options));
+      });
+}
+
+Result<void> Client::notify(std::string_view method, RawJson params) {
+  return state_->wait<void>([method = std::string(method), params = std::move(params)](
+                                ClientSession& session, Taker<void> done) mutable {
+    done(session.notify(method, std::move(params)));
+  });
+}
+
+Result<Listen> Client::listen(SubscriptionFilter filter, ListenCallbacks callbacks) {
+  auto entry = std::make_shared<State::Renewable>();
+  entry->filter = std::move(filter);
+  entry->callbacks = std::move(callbacks);
+  State* state = state_.get();
+  auto number = std::make_shared<std::uint64_t>(0);
+  const Result<void> agreed =
+      state->wait<void>([state, entry, number](ClientSession&, Taker<void> done) {
+        entry->agreed = std::move(done);
+        *number = ++state->last_listen;
+        state->add_listen(*number, entry);
+      });
+  if (!agreed) return agreed.error();
+  return Listen([weak = std::weak_ptr(state_), number = *number] {
+    const auto alive = weak.lock();
+    if (!alive) return;
+    State* const target = alive.get();
+    target->loop.post([target, number] {
+      // Taken out first: ending it may call back.
+      const auto ended = target->listens.extract(number);
+      if (!ended.empty()) ended.mapped()->listen.end();
+    });
+  });
+}
+
+void Client::call_tool_async(std::string_view tool, RawJson arguments,
+                             Function<void(Result<ToolResult>)> done, RequestOptions options) {
+  with_session([tool = std::string(tool), arguments = std::move(arguments),
+                options = std::move(options),
+                done = std::move(done)](Result<ClientSession*> session) mutable {
+    if (!session) return done(std::move(session).error());
+    (*session)->call_tool(tool, std::move(arguments), std::move(done), std::move(options));
+  });
+}
+
+void Client::with_session(Function<void(Result<ClientSession*>)> work) {
+  State* const state = state_.get();
+  state->loop.post([state, work = std::move(work)]() mutable { state->use(std::move(work)); });
+}
+
+}  // namespace godwit::inline v0

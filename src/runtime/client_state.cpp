@@ -1,0 +1,172 @@
+#include "client_state.hpp"
+
+#include <exception>
+
+namespace godwit::inline v0 {
+
+void Client::State::run_thread() {
+  thread = std::thread([self = shared_from_this()] {
+    while (true) {
+      try {
+        self->loop.run();
+        return;
+      } catch (const std::exception& e) {  // of a callback of the program
+        self->options.log.error(std::string("a callback of the client threw: ") + e.what());
+      } catch (...) {
+        self->options.log.error("a callback of the client threw");
+      }
+    }
+  });
+}
+
+void Client::State::close() {
+  if (!thread.joinable()) return;
+  loop.post([this] { tear_down(); });
+  if (loop.on_loop_thread()) {
+    thread.detach();  // it keeps this object until it is done
+  } else {
+    thread.join();
+  }
+}
+
+void Client::State::use(Work work) {
+  if (finished) return work(why);
+  if (phase == Phase::ready && session->ready()) return work(&*session);
+  const bool again = !opened_before || options.restart;
+  if (phase != Phase::opening && !again) {
+    // The session of a connection that is just ending knows best why.
+    return phase == Phase::ready ? work(&*session) : work(why);
+  }
+  waiting.push_back(std::move(work));
+  if (phase == Phase::closed) open();  // otherwise the end of the old connection leads there
+}
+
+void Client::State::open() {
+  opened_before = true;
+  phase = Phase::opening;
+  opener(*this, [this](Result<std::unique_ptr<rpc::Transport>> transport) {
+    on_transport(std::move(transport));
+  });
+}
+
+void Client::State::on_transport(Result<std::unique_ptr<rpc::Transport>> transport) {
+  if (finished) return;
+  if (!transport) {
+    phase = Phase::closed;
+    why = std::move(transport).error();
+    return tell_waiting(why);
+  }
+  ClientOptions mine = options;
+  if (const Verdict before = known(); !before.revision.empty()) mine.verdict = before;
+  session.emplace(std::move(mine));
+  connection.emplace(loop, *std::move(transport), session->router(), session->peer_options());
+  connection->on_close([this](const Error& reason) { on_closed(reason); });
+  session->start(connection->peer(),
+                 [this](Result<void> outcome) { on_started(std::move(outcome)); });
+}
+
+void Client::State::on_started(Result<void> outcome) {
+  if (finished) return;
+  if (!outcome) {
+    why = std::move(outcome).error();
+    phase = Phase::closing;
+    {
+      const std::lock_guard lock(mutex);
+      facts = {};  // they may be what was wrong
+    }
+    const Error reason = why;
+    connection->close();
+    return tell_waiting(reason);
+  }
+  phase = Phase::ready;
+  {
+    const std::lock_guard lock(mutex);
+    facts = session->verdict();
+  }
+  const auto again = listens;
+  for (const auto& [number, entry] : again) {
+    if (!entry->active) begin_listen(number, entry);
+  }
+  tell_waiting(&*session);
+}
+
+void Client::State::on_closed(const Error& reason) {
+  // The reason why the beginning failed says more than that it ended.
+  if (phase != Phase::closing) {
+    why = Error{.code = rpc::code::connection_closed,
+                .message = "the connection is closed (" + reason.message + ")"};
+  }
+  phase = Phase::closed;
+  session.reset();
+  connection.reset();
+  if (finished) return finish();
+  if (!waiting.empty()) open();  // they came while it ended
+}
+
+void Client::State::tell_waiting(Result<ClientSession*> outcome) {
+  for (Work& work : std::exchange(waiting, {})) {
+    // The work of one may end the connection for the next.
+    if (outcome && (phase != Phase::ready || !session)) {
+      work(why);
+    } else {
+      work(outcome);
+    }
+  }
+}
+
+void Client::State::tear_down() {
+  finished = true;
+  connector.reset();
+  tell_waiting(why);
+  for (const auto& [number, entry] : listens) entry->callbacks = {};
+  if (!connection) return finish();
+  if (phase == Phase::closing) return;  // its end is on the way
+  phase = Phase::closing;
+  connection->close();
+}
+
+void Client::State::finish() {
+  listens.clear();
+  session.reset();
+  connection.reset();
+  guard.reset();
+  loop.stop();
+}
+
+// Listening: kept here as well, so that it can be taken up again after a restart.
+
+void Client::State::add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry) {
+  listens.emplace(number, entry);
+  begin_listen(number, entry);
+}
+
+void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry) {
+  ListenCallbacks callbacks = entry->callbacks;
+  callbacks.acknowledged = [entry](const SubscriptionFilter& honoured) {
+    if (auto agreed = std::exchange(entry->agreed, nullptr)) agreed({});
+    if (entry->callbacks.acknowledged) entry->callbacks.acknowledged(honoured);
+  };
+  callbacks.ended = [this, number](Result<void> outcome) {
+    listen_ended(number, std::move(outcome));
+  };
+  entry->active = true;
+  Listen listen = session->listen(entry->filter, std::move(callbacks));
+  if (entry->active) entry->listen = std::move(listen);
+}
+
+void Client::State::listen_ended(std::uint64_t number, Result<void> outcome) {
+  const auto found = listens.find(number);
+  if (found == listens.end()) return;
+  const std::shared_ptr<Renewable> entry = found->second;
+  entry->active = false;
+  const bool lost = !session || !session->ready();
+  if (lost && options.restart && !finished && !entry->agreed) return;  // until the next call
+  listens.erase(found);
+  if (auto agreed = std::exchange(entry->agreed, nullptr)) {
+    return agreed(outcome ? Result<void>(error("the server ended the subscription at once"))
+                          : std::move(outcome));
+  }
+  if (entry->callbacks.ended) entry->callbacks.ended(std::move(outcome));
+}
+
+}  // namespace godwit::inline v0

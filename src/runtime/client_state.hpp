@@ -1,0 +1,115 @@
+// The inside of a Client: a loop, its thread, and on that thread the connection and the session.
+// Everything but `facts` belongs to the loop's thread once that runs.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "godwit/io/connector.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "godwit/runtime/client.hpp"
+#include "godwit/transport/connection.hpp"
+#include "godwit/transport/socket.hpp"
+
+namespace godwit::inline v0 {
+
+struct Client::State : std::enable_shared_from_this<Client::State> {
+  /// Begins a connection; `done` gets the transport, at once or later, on the loop's thread.
+  using Opener = std::function<void(State& state, OnConnected done)>;
+  using Work = Function<void(Result<ClientSession*>)>;
+
+  State(ClientOptions options_, Opener opener_)
+      : options(std::move(options_)), opener(std::move(opener_)), guard(std::in_place, loop) {}
+
+  // Any thread.
+
+  void run_thread();
+  /// Ends everything and joins the thread. On the client's own thread it lets the thread end later.
+  void close();
+
+  /// Waits for the outcome of what `begin` starts with the session.
+  template <class T, class Begin>
+  Result<T> wait(Begin begin) {
+    if (loop.on_loop_thread()) {
+      return rpc::internal_error(
+          "a call that waits was made on the client's own thread, which would wait for itself; use "
+          "the form with a callback");
+    }
+    auto promise = std::make_shared<std::promise<Result<T>>>();
+    std::future<Result<T>> outcome = promise->get_future();
+    Function<void(Result<T>)> done = [promise](Result<T> result) {
+      promise->set_value(std::move(result));
+    };
+    promise.reset();
+    loop.post([this, done = std::move(done), begin = std::move(begin)]() mutable {
+      use([done = std::move(done), begin = std::move(begin)](Result<ClientSession*> with) mutable {
+        if (!with) return done(std::move(with).error());
+        begin(**with, std::move(done));
+      });
+    });
+    try {
+      return outcome.get();
+    } catch (const std::future_error&) {  // the client went away with the work undone
+      return Error{.code = rpc::code::connection_closed, .message = "the client was closed"};
+    }
+  }
+
+  Verdict known() const {
+    const std::lock_guard lock(mutex);
+    return facts;
+  }
+
+  // The loop's thread.
+
+  /// Runs the work with the session: now, once it is there, or with the reason why it never will.
+  void use(Work work);
+  void open();
+  void on_transport(Result<std::unique_ptr<rpc::Transport>> transport);
+  void on_started(Result<void> outcome);
+  void on_closed(const Error& reason);
+  void tell_waiting(Result<ClientSession*> outcome);
+  void tear_down();
+  void finish();
+
+  struct Renewable {
+    SubscriptionFilter filter{};
+    ListenCallbacks callbacks{};
+    Function<void(Result<void>)> agreed{};  // until the first answer of the server
+    Listen listen{};
+    bool active = false;
+  };
+  void add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry);
+  void begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry);
+  void listen_ended(std::uint64_t number, Result<void> outcome);
+
+  ClientOptions options;
+  Opener opener;
+  Loop loop;
+  std::optional<Loop::Work> guard;  // keeps the loop running without a connection
+  std::thread thread;
+
+  enum class Phase : std::uint8_t { closed, opening, ready, closing };
+  Phase phase = Phase::closed;
+  bool opened_before = false;
+  bool finished = false;  // the client is being destroyed
+  Error why{.code = rpc::code::connection_closed, .message = "the client was closed"};
+  std::optional<Connector> connector;
+  std::optional<ClientSession> session;
+  std::optional<Connection> connection;
+  std::vector<Work> waiting;
+  std::map<std::uint64_t, std::shared_ptr<Renewable>> listens;
+  std::uint64_t last_listen = 0;
+
+  mutable std::mutex mutex;
+  Verdict facts;
+};
+
+}  // namespace godwit::inline v0

