@@ -2,10 +2,10 @@
 # interop.sh [LEG...]: our programs against the official TypeScript SDKs, in both directions.
 #
 # Called by "./dev interop" once build/release is built. The packages come from npm, by name and
-# version, into build/interop, and the scripts of tests/interop are copied beside them, since that is
-# where Node looks for what they import. Each leg is one program that prints "ok NAME" and "not ok
-# NAME: why"; its output stays in build/interop/LEG.log and LEG.err. LEG is the beginning of a name:
-# "ts2" runs ts2-legacy and ts2-auto.
+# version, into build/interop, and the scripts of tests/interop are copied beside them, since that
+# is where Node looks for what they import. Each leg is one program that prints "ok NAME" and "not
+# ok NAME: why"; its output stays in build/interop/LEG.log and LEG.err. LEG is the beginning of a
+# name: "ts2" runs ts2-legacy and ts2-auto.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -53,10 +53,11 @@ if [ ! -f "$work/installed" ] || [ "$(cat "$work/installed")" != "$wanted" ]; th
 fi
 recent "$node" || die "$node is not Node 22 or later"
 cp tests/interop/*.mjs "$work/"
-[ -x "$bin/everything" ] || die "there is no $bin/everything; ./dev build makes it"
+[ -x "$bin/everything" ] || die "there is no build/release/bin/everything; ./dev build makes it"
 
 passed=0
 failed=0
+skipped=0
 chosen=" $* "
 
 # leg NAME WHAT COMMAND...
@@ -74,7 +75,7 @@ leg() {
     */interop_client)
       if [ ! -x "$1" ]; then
         say "$name: SKIPPED: $what: there is no build/release/bin/interop_client"
-        skipped=$((${skipped:-0} + 1))
+        skipped=$((skipped + 1))
         return 0
       fi
       ;;
@@ -120,6 +121,7 @@ leg server2-stateless 'our client, stateless, of SDK 2.x' \
 leg server-everything 'our client, automatic, of server-everything' \
   "$ours" automatic "$node" node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio
 
-[ $((passed + failed + ${skipped:-0})) -gt 0 ] || die "no leg begins with:$chosen"
-say "$passed passed, $failed failed${skipped:+, $skipped legs SKIPPED}"
+[ $((passed + failed + skipped)) -gt 0 ] || die "no leg begins with:$chosen"
+[ "$skipped" -eq 0 ] || say "$skipped legs SKIPPED"
+say "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -113,6 +113,7 @@ void add_asking_tools(godwit::Server& server) {
                 if (!answer) {
                   return godwit::InputRequired{}.form<Name>("name", "Your name?").state("asked");
                 }
+                if ((*answer)["action"] != "accept") return std::string("nobody");
                 return std::string(cx.state()) + ": " +
                        (*answer)["content"]["name"].get<std::string>();
               });

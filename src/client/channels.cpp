@@ -250,7 +250,7 @@ bool ClientSession::State::tell_change(Operation change, json::View params,
       run("resource_updated", callbacks.resource_updated, uri);
     }
   }
-  return told;
+  return told && phase != Phase::ended;  // one of them may have destroyed the session
 }
 
 }  // namespace godwit::inline v0

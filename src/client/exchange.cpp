@@ -320,6 +320,8 @@ void ClientSession::State::begin_round(const ExchangePtr& exchange, json::View r
   }
   const unsigned round = exchange->rounds;
   for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (!peer || !exchanges.contains(exchange->number))
+      return;  // a function of the program ended it
     ask_program(
         std::move(questions[i]), exchange->stop.get_token(),
         [self = shared_from_this(), number = exchange->number, round,

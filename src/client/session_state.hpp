@@ -163,7 +163,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void lose_channel(const ChannelPtr& channel, Result<void> outcome);
   void acknowledge(const ChannelPtr& channel, SubscriptionFilter honoured);
   ChannelPtr channel_of(json::View subscription);
-  /// Tells those who want to know; true if anybody could.
+  /// Tells those who listen; true if the session's own callback should hear of it, too.
   bool tell_change(mcp::Operation operation, json::View params, const std::string& uri);
 
   /// Runs a callback of the program; what it throws goes to the log.

@@ -466,7 +466,7 @@ Result<Value> parse(std::string_view text, const ParseOptions& options) {
 
 void detail::throw_type_error(const Value& value, std::string_view expected) {
   std::string got(to_string(value.type()));
-  if (value.type() != Type::array && value.type() != Type::object) {
+  if (value.is_bool() || value.is_number() || value.is_string()) {
     got += " " + value.dump().substr(0, 60);
   }
   throw TypeError("godwit: expected " + std::string(expected) + ", got " + got);

@@ -261,7 +261,15 @@ void Client::call_tool_async(std::string_view tool, RawJson arguments,
 
 void Client::with_session(Function<void(Result<ClientSession*>)> work) {
   State* const state = state_.get();
-  state->loop.post([state, work = std::move(work)]() mutable { state->use(std::move(work)); });
+  state->loop.post([state, work = std::move(work)]() mutable {
+    state->use([state, work = std::move(work)](Result<ClientSession*> session) mutable {
+      try {
+        work(std::move(session));
+      } catch (const std::exception& e) {  // others wait for the same connection
+        state->options.log.error(std::string("work with the session threw: ") + e.what());
+      }
+    });
+  });
 }
 
 }  // namespace godwit::inline v0

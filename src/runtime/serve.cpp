@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "default_sealer.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
-#include "godwit/seal/aes_sealer.hpp"
 #include "godwit/transport/rpc_server.hpp"
 
 namespace godwit::inline v0 {
@@ -65,10 +65,6 @@ Result<std::string> open(RpcServer& server, const Place& place) {
   return std::string("stdio");
 }
 
-void ensure_sealer(Server& server) {
-  if (!server.options().sealer) server.set_default_sealer(std::make_shared<AesSealer>());
-}
-
 }  // namespace
 
 int serve(Server& server, int argc, char** argv) {
@@ -84,7 +80,7 @@ int serve(Server& server, int argc, char** argv) {
               << usage;
     return 0;
   }
-  ensure_sealer(server);
+  detail::ensure_sealer(server);
   std::signal(SIGPIPE, SIG_IGN);
   Loop loop;
   RpcServer connections(loop, server.router(), server.peer_options());

@@ -1,8 +1,8 @@
 #include <optional>
 #include <thread>
 
+#include "default_sealer.hpp"
 #include "godwit/runtime/serve.hpp"
-#include "godwit/seal/aes_sealer.hpp"
 #include "godwit/transport/connection.hpp"
 
 namespace godwit::inline v0 {
@@ -66,7 +66,7 @@ void Serving::close() {
 
 Serving serve(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
               PeerFacts facts) {
-  if (!server.options().sealer) server.set_default_sealer(std::make_shared<AesSealer>());
+  detail::ensure_sealer(server);
   auto state = std::make_unique<Serving::State>();
   Serving::State* inside = state.get();
   inside->thread =

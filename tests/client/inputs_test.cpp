@@ -470,3 +470,29 @@ TEST(Inputs, Roots) {
   failing->ask("1", "roots/list", "{}");
   EXPECT_EQ(failing->next()["error"]["message"].as_string(), "not now");
 }
+
+TEST(Inputs, AFunctionMayEndEverything) {
+  for (const bool session : {true, false}) {
+    std::unique_ptr<Rig> rig;
+    int asked = 0;
+    ClientOptions options;
+    options.elicit = [&](const ElicitRequest&) -> Result<ElicitResult> {
+      ++asked;
+      if (session) {
+        rig->check_schema = false;
+        rig->destroy_session();
+      } else {
+        rig->peer->on_close(godwit::error("gone"));
+      }
+      return ElicitResult{};
+    };
+    rig = Rig::stateless(options);
+    Outcome<ToolResult> outcome;
+    rig->session().call_tool("x", {}, outcome.taker());
+    const std::string one =
+        R"({"method":"elicitation/create","params":)" + std::string(name_form) + "}";
+    rig->answer(rig->next(), input_required(R"({"a":)" + one + R"(,"b":)" + one + "}"));
+    EXPECT_TRUE(outcome && !outcome.good());
+    EXPECT_EQ(asked, 1);
+  }
+}

@@ -13,17 +13,22 @@
 // options of open: capabilities, info (of the client), versions (legacy revisions to offer).
 import { assert, received, refused, results, sent, sleep, until } from './harness.mjs';
 
-export const ALL = { elicitation: { form: {}, url: {} }, sampling: {}, roots: { listChanged: true } };
+export const ALL = {
+  elicitation: { form: {}, url: {} },
+  sampling: {},
+  roots: { listChanged: true },
+};
 const BIRDS = ['avocet', 'dunlin', 'godwit', 'knot', 'sanderling'];
 const README = 'everything://readme';
 const TEMPLATE = 'everything://birds/{name}';
 const COLOURS = ['red', 'green', 'blue'];
+const ODD = 'ünï ⚓ \u{1f426}\n"\\\u0000';
 
 const NAMES = {
   tools: [
     'echo', 'statistics', 'order', 'now', 'contents', 'schema', 'fail', 'break', 'work', 'later',
-    'log', 'who', 'grow', 'register', 'sign', 'ask_model', 'roots', 'all_at_once', 'buy', 'explicit',
-    'touch',
+    'log', 'who', 'grow', 'register', 'sign', 'ask_model', 'roots', 'all_at_once', 'buy',
+    'explicit', 'touch',
   ],
   prompts: ['greet', 'review', 'bird'],
   resources: [README, 'everything://dot.png'],
@@ -34,15 +39,23 @@ const NAMES = {
 const CALLS = [
   { tool: 'echo', with: { message: 'hello' }, text: 'hello' },
   { tool: 'echo', with: { message: '' }, text: '' },
-  { tool: 'echo', with: { message: 'ünï ⚓ \u{1f426}\n"\\\u0000' }, text: 'ünï ⚓ \u{1f426}\n"\\\u0000' },
+  { tool: 'echo', with: { message: ODD }, text: ODD },
   { tool: 'echo', with: { message: 'x'.repeat(100_000) }, text: 'x'.repeat(100_000) },
   { tool: 'echo', with: { message: 'a', more: [1] }, text: 'a' },
   { tool: 'echo', with: {}, wrong: /message/ },
   { tool: 'echo', with: { message: 5 }, wrong: /\/message.*type/ },
-  { tool: 'statistics', with: { numbers: [1, 2, 4.5] }, structured: { sum: 7.5, mean: 2.5, count: 3 } },
+  {
+    tool: 'statistics',
+    with: { numbers: [1, 2, 4.5] },
+    structured: { sum: 7.5, mean: 2.5, count: 3 },
+  },
   { tool: 'statistics', with: { numbers: [] }, structured: { sum: 0, mean: 0, count: 0 } },
   { tool: 'statistics', with: { numbers: [1, 'two'] }, wrong: /\/numbers\/1.*type/ },
-  { tool: 'order', with: { item: 'tea' }, structured: { order: '1 tea', size: 'medium', price: 2.5 } },
+  {
+    tool: 'order',
+    with: { item: 'tea' },
+    structured: { order: '1 tea', size: 'medium', price: 2.5 },
+  },
   {
     tool: 'order',
     with: { item: 'tea', size: 'large', count: 12, note: 'hot' },
@@ -292,12 +305,14 @@ async function notes(report, session) {
     const seen = [];
     const onprogress = (progress) => seen.push(progress);
     const from = session.wire.length;
-    await says(session, 'work', { steps: 3, milliseconds: 10 }, 'done after 3 steps', { onprogress });
+    const work = { steps: 3, milliseconds: 10 };
+    await says(session, 'work', work, 'done after 3 steps', { onprogress });
     const { progressToken } = sent(session.wire, 'tools/call').at(-1).message.params._meta;
-    const reports = [1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` }));
-    assert.deepEqual(
-      received(session.wire.slice(from), 'notifications/progress').map(({ message }) => message.params),
-      reports.map((report) => ({ progressToken, ...report })));
+    const reports = [1, 2, 3].map((step) => (
+      { progress: step, total: 3, message: `step ${step}` }));
+    const came = received(session.wire.slice(from), 'notifications/progress');
+    assert.deepEqual(came.map(({ message }) => message.params),
+      reports.map((each) => ({ progressToken, ...each })));
     // Both SDKs lose a report that is read together with the result: they hand out notifications a
     // moment later than results, and forget the token with the result.
     assert.deepEqual(seen, reports.slice(0, seen.length));
@@ -346,7 +361,7 @@ async function questions(report, session) {
   const { answers, asked, modern } = session;
   const name = { name: 'Ada' };
   const accept = (content) => ({ action: 'accept', content });
-  const rounds = async (tool, body) => {
+  const rounds = async (body) => {
     asked.length = 0;
     const from = session.wire.length;
     await body();
@@ -355,7 +370,8 @@ async function questions(report, session) {
 
   await report.check('register: accepted', async () => {
     asked.length = 0;
-    answers.elicit = () => accept({ ...name, age: 36, height: 1.6, newsletter: false, colour: 'red' });
+    answers.elicit = () =>
+      accept({ ...name, age: 36, height: 1.6, newsletter: false, colour: 'red' });
     await says(session, 'register', undefined, 'welcome, Ada, 36');
     assert.equal(asked.length, 1);
     const { mode, message, requestedSchema: schema } = asked[0].params;
@@ -364,7 +380,8 @@ async function questions(report, session) {
     assert.equal(schema.type, 'object');
     assert.deepEqual(schema.required, ['name']);
     const { name: who, age, height, newsletter, colour, others } = schema.properties;
-    assert.deepEqual(who, { type: 'string', description: 'Your name', minLength: 1, maxLength: 80 });
+    assert.deepEqual(who,
+      { type: 'string', description: 'Your name', minLength: 1, maxLength: 80 });
     assert.deepEqual(age, { type: 'integer', minimum: 0, maximum: 150, default: 18 });
     assert.deepEqual(height, { type: 'number', description: 'In metres', default: 1.75 });
     assert.deepEqual(newsletter, { type: 'boolean', default: true });
@@ -401,7 +418,8 @@ async function questions(report, session) {
     await says(session, 'ask_model', { prompt: 'Six by seven?' }, 'test-model says: Hello');
     const { messages, maxTokens } = asked[0].params;
     assert.equal(maxTokens, 100);
-    assert.deepEqual(messages, [{ role: 'user', content: { type: 'text', text: 'Six by seven?' } }]);
+    assert.deepEqual(messages,
+      [{ role: 'user', content: { type: 'text', text: 'Six by seven?' } }]);
   });
   await report.check('roots', async () => {
     const result = await session.call('roots');
@@ -411,7 +429,7 @@ async function questions(report, session) {
   });
   await report.check('all_at_once', async () => {
     answers.elicit = () => accept(name);
-    const messages = await rounds('all_at_once', () =>
+    const messages = await rounds(() =>
       says(session, 'all_at_once', undefined, 'Hello Ada, 1 roots'));
     assert.deepEqual(asked.map(({ method }) => method).sort(),
       ['elicitation/create', 'roots/list', 'sampling/createMessage']);
@@ -419,7 +437,7 @@ async function questions(report, session) {
   });
   await report.check('buy: three questions, one payment', async () => {
     answers.elicit = ({ message }) => accept(message === 'Who pays?' ? name : { yes: true });
-    const messages = await rounds('buy', () =>
+    const messages = await rounds(() =>
       says(session, 'buy', { item: 'tea' }, 'tea: payment 1 by Ada'));
     assert.deepEqual(asked.map(({ params }) => params.message),
       ['Buy tea?', 'Who pays?', 'Do you want a receipt?']);

@@ -36,7 +36,7 @@ async function open({ capabilities, info = { name: 'interop-v1', version: '1.0.0
       sample: () => ({
         model: 'test-model', role: 'assistant', content: { type: 'text', text: 'Hello' },
       }),
-      roots: () => ({ roots: [{ uri: 'file:///tmp/interop', name: 'here' }] }),
+      roots: () => ({ roots: [{ uri: 'file:///project', name: 'here' }] }),
     },
     call: (name, args, { meta, ...options } = {}) =>
       client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) }, undefined, options),
@@ -48,7 +48,9 @@ async function open({ capabilities, info = { name: 'interop-v1', version: '1.0.0
     session.asked.push({ method, params });
     return session.answers[kind](params);
   };
-  if (capabilities.elicitation) client.setRequestHandler(types.ElicitRequestSchema, answer('elicit'));
+  if (capabilities.elicitation) {
+    client.setRequestHandler(types.ElicitRequestSchema, answer('elicit'));
+  }
   if (capabilities.sampling) {
     client.setRequestHandler(types.CreateMessageRequestSchema, answer('sample'));
   }

@@ -49,7 +49,7 @@ async function open({
       sample: () => ({
         model: 'test-model', role: 'assistant', content: { type: 'text', text: 'Hello' },
       }),
-      roots: () => ({ roots: [{ uri: 'file:///tmp/interop', name: 'here' }] }),
+      roots: () => ({ roots: [{ uri: 'file:///project', name: 'here' }] }),
     },
     call: (name, args, { meta, input, ...options } = {}) =>
       client.callTool({ name, arguments: args, ...(meta && { _meta: meta }), ...input }, options),
@@ -79,7 +79,8 @@ await checks(report, open, mode === 'auto' ? MODERN : LEGACY);
 await report.check('listChanged of the SDK follows the tools', async () => {
   let names = [];
   const onChanged = (error, tools) => (names = error ? [String(error)] : tools.map((t) => t.name));
-  const session = await open({ capabilities: {}, options: { listChanged: { tools: { onChanged } } } });
+  const options = { listChanged: { tools: { onChanged } } };
+  const session = await open({ capabilities: {}, options });
   await says(session, 'grow', undefined, 'there is a new tool');
   await until('the list came', () => names.length > 0);
   assert.ok(names.includes('grown'), names.join());
@@ -100,7 +101,8 @@ process.exit(report.finish());
 async function revisions() {
   for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']) {
     await report.check(`revision ${revision}`, async () => {
-      const session = await open({ capabilities: { sampling: {}, roots: {} }, versions: [revision] });
+      const capabilities = { sampling: {}, roots: {} };
+      const session = await open({ capabilities, versions: [revision] });
       assert.equal(session.revision, revision);
       await says(session, 'who', undefined, `interop-v2 speaks ${revision}`);
       const structured = revision >= '2025-06-18';
@@ -230,7 +232,8 @@ async function caching() {
     assert.equal(read.cacheScope, 'public');
     for (const result of [
       await client.listTools(), await client.listPrompts(), await client.listResources(),
-      await client.listResourceTemplates(), await client.readResource({ uri: 'everything://dot.png' }),
+      await client.listResourceTemplates(),
+      await client.readResource({ uri: 'everything://dot.png' }),
     ]) {
       assert.ok(Number.isInteger(result.ttlMs) && result.ttlMs >= 0, `ttlMs ${result.ttlMs}`);
       assert.ok(['public', 'private'].includes(result.cacheScope), result.cacheScope);
@@ -246,7 +249,8 @@ async function caching() {
     const listener = await client.listen({ resourceSubscriptions: [README] });
     const before = reads();
     await says(session, 'touch', undefined, 'touched');
-    await until('the update came', () => received(wire, 'notifications/resources/updated').length > 0);
+    const updates = () => received(wire, 'notifications/resources/updated').length;
+    await until('the update came', () => updates() > 0);
     await client.readResource({ uri: README });
     assert.equal(reads(), before + 1);
     await listener.close();
@@ -293,7 +297,8 @@ async function rounds() {
   });
   await report.check('rounds: a missing answer is asked for again', async () => {
     const first = await step('buy', tea);
-    only(await step('buy', tea, { requestState: first.requestState, inputResponses: {} }), 'Buy tea?');
+    const input = { requestState: first.requestState, inputResponses: {} };
+    only(await step('buy', tea, input), 'Buy tea?');
   });
   await report.check('rounds: an answer nobody asked for is ignored', async () => {
     const first = await step('buy', tea);

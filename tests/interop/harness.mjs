@@ -1,6 +1,6 @@
-// What the interop scripts share that knows nothing of MCP: the report, the recorded exchange of one
-// connection and small helpers. A check prints "ok NAME" or "not ok NAME: why"; after a failure the
-// messages exchanged during that check follow as comment lines, so that a log alone tells the story.
+// What the interop scripts share that knows nothing of MCP: the report, the recorded exchange of
+// one connection and small helpers. A check prints "ok NAME" or "not ok NAME: why"; after a failure
+// the messages exchanged during that check follow as comments, so that a log tells the story.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -22,7 +22,7 @@ export class Report {
     this.#ran += 1;
     const marks = this.#wires.map((wire) => wire.length);
     try {
-      await within(CHECK_TIMEOUT, name, body());
+      await within(CHECK_TIMEOUT, body());
       console.log(`ok ${name}`);
     } catch (error) {
       this.#failed += 1;
@@ -92,7 +92,7 @@ function sentence(error) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-function within(milliseconds, name, promise) {
+function within(milliseconds, promise) {
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no end after ${milliseconds} ms`)), milliseconds);

@@ -9,13 +9,14 @@
 //   add             a, b: number       structuredContent {"sum": A + B}, text the same JSON;
 //                                      has an outputSchema
 //   fail                               isError, text "as it should"
-//   progress        steps: integer     STEPS reports (progress 1.. of total STEPS, message "step N",
-//                                      20 ms apart), if a token was sent; text "done after STEPS
-//                                      steps"; stops when cancelled
-//   ask                                a form with the required string "name", message "Your name?";
-//                                      accepted: text "hello NAME"; else text "declined" or
-//                                      "cancelled"
-//   sample          prompt: string     asks the model for at most 50 tokens; text "MODEL says: TEXT"
+//   progress        steps: integer     STEPS reports (progress 1.. of total STEPS, message "step
+//                                      N", 20 ms apart), if a token was sent; text "done after
+//                                      STEPS steps"; stops when cancelled
+//   ask                                a form with the required string "name", message "Your
+//                                      name?"; accepted: text "hello NAME"; else text "declined"
+//                                      or "cancelled"
+//   sample          prompt: string     asks the model for at most 50 tokens; text "MODEL says:
+//                                      TEXT"
 //   roots                              text: the uris of the client's roots, one a line
 //   log             level, text        one log message of that level, data TEXT, logger "interop";
 //                                      text "logged"
@@ -28,16 +29,21 @@
 //   prompt          greet(name)        one message of the user, text "Please greet NAME."; name
 //                                      completes among Ada, Alan, Grace
 //
-// A client without the capability a tool needs gets a result with isError from ask, sample and roots.
-// An argument that does not fit gives isError, too. Where this SDK departs from the specification: an
-// unknown tool is a result with isError, not the error -32602, and an unknown resource is -32602
-// without data, not -32002.
+// A client without the capability a tool needs gets a result with isError from ask, sample and
+// roots; an argument that does not fit gives isError, too; an unknown prompt and a missing argument
+// of one are -32602. Schemas are of draft 7 here and of 2020-12 in server_v2.mjs, and say so.
+//
+// Where this SDK is looser than the specification: an unknown tool is a result with isError, not
+// the error -32602; an unknown resource is -32602 without data, not -32002; and clients that offer
+// no sampling and no roots are asked nevertheless (who answers -32601 gets the isError above).
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  SubscribeRequestSchema, UnsubscribeRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 const server = new McpServer(

@@ -5,13 +5,14 @@
 //   - questions (ask, sample, roots) are rounds of input_required to a client of 2026-07-28, and
 //     requests of the server to an older one;
 //   - results of resources/read of test://text may be kept for a minute (ttlMs 60000, public);
-//   - a client of 2026-07-28 without the capability a question needs gets the error -32021, an older
-//     one a result with isError;
+//   - a client of 2026-07-28 without the capability a question needs gets the error -32021, an
+//     older one a result with isError;
 //   - touch and grow are told to those who listen in the new era, in the old grow to everybody and
 //     touch to who has subscribed;
 //   - log messages go out by the level of the request in the new era, and there to nobody who sent
 //     none;
-//   - an unknown tool is -32602; an unknown resource is -32602 to everybody, with {"uri"} as data.
+//   - an unknown tool is -32602; an unknown resource is -32602 with {"uri": ...} as data, also to
+//     old clients, to whom the specification would say -32002.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import {
@@ -93,7 +94,9 @@ function questions(server) {
       const name = inputRequired.elicit({
         message: 'Your name?',
         requestedSchema: {
-          type: 'object', properties: { name: { type: 'string', title: 'Name' } }, required: ['name'],
+          type: 'object',
+          properties: { name: { type: 'string', title: 'Name' } },
+          required: ['name'],
         },
       });
       return inputRequired({ inputRequests: { name }, requestState: 'asked for a name' });
@@ -146,7 +149,9 @@ function resources(server, subscribed) {
       list: undefined, complete: { id: among(['1', '2', '10', '20']) },
     }),
     { mimeType: 'text/plain' },
-    ({ href: uri }, { id }) => ({ contents: [{ uri, mimeType: 'text/plain', text: `item ${id}` }] }));
+    ({ href: uri }, { id }) => ({
+      contents: [{ uri, mimeType: 'text/plain', text: `item ${id}` }],
+    }));
   server.registerPrompt('greet',
     {
       description: 'Greets somebody',
