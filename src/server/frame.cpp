@@ -87,12 +87,15 @@ void Frame::text(std::string_view text) {
 bool Frame::output_fits(std::string_view json) {
   const auto* tool = static_cast<const ToolEntry*>(entry_.get());
   if (!tool->output) return true;
-  json::Document document;
-  const auto value = document.parse(json);
-  const json::Validation validation = value ? tool->output->validate(*value) : json::Validation();
-  if (value && validation.ok()) return true;
-  session_.server().options.log.error("the result of the tool " + json::quote(tool->tool.name) +
-                                      " does not fit its output schema: " + validation.text());
+  // The session's document is for its own thread.
+  std::optional<json::Document> own;
+  json::Document& document = late_ ? own.emplace() : session_.document;
+  const Result<json::View> value = document.parse(json);
+  if (value && tool->output->valid(*value)) return true;
+  session_.server().options.log.error(
+      "the result of the tool " + json::quote(tool->tool.name) +
+      " does not fit its output schema: " +
+      (value ? tool->output->validate(*value).text() : value.error().message));
   refuse(rpc::internal_error("the result of the tool does not fit its output schema"));
   return false;
 }

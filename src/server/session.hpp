@@ -64,7 +64,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell_updated_later(const std::string& uri);
   void post(Function<void()> work) { poster_(std::move(work)); }
 
+  // Reused from call to call.
   std::string scratch;
+  json::Document document;
 
  private:
   void tell_changes();

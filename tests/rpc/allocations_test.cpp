@@ -1,71 +1,20 @@
-// Counts heap allocations: a plain typed call costs none in the steady state. Replaces operator new
-// and delete in all forms, hence a program of its own that is not built with sanitizers.
+// A plain typed call makes no heap allocation in the steady state.
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 
+#include "count_allocations.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/peer.hpp"
-
-namespace {
-
-std::size_t allocations = 0;  // the test has one thread
-
-void* counted(std::size_t size, std::size_t alignment = 0) noexcept {
-  ++allocations;
-  if (size == 0) size = 1;
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
-  return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-}
-void* counted_or_throw(std::size_t size, std::size_t alignment = 0) {
-  if (void* memory = counted(size, alignment)) return memory;
-  throw std::bad_alloc();
-}
-// Not inlined: g++ would see free() of what operator new gave, and warn.
-[[gnu::noinline]] void give_back(void* memory) noexcept { std::free(memory); }
-
-}  // namespace
-
-void* operator new(std::size_t size) { return counted_or_throw(size); }
-void* operator new[](std::size_t size) { return counted_or_throw(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted_or_throw(size, static_cast<std::size_t>(alignment));
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { give_back(memory); }
-void operator delete[](void* memory) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
-}
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
-}
+#include "reused_output.hpp"
 
 namespace godwit::inline v0::rpc {
 namespace {
+
+using test::Reused;
 
 struct Order {
   std::int64_t number{};
@@ -73,28 +22,6 @@ struct Order {
   std::string_view name{};
   std::string_view note{};
   bool urgent{};
-};
-
-/// Writes into the same buffer over and over, as a transport does.
-class Reused final : public Output {
- public:
-  std::string& output() override { return buffer_; }
-  void finish_message(std::size_t begin) override {
-    last = begin;
-    size = buffer_.size() - begin;
-    ++messages;
-    if (!keep) buffer_.clear();
-  }
-  void flush() override {}
-  std::string_view text() const { return std::string_view(buffer_).substr(last, size); }
-
-  bool keep = false;
-  std::size_t last = 0;
-  std::size_t size = 0;
-  std::size_t messages = 0;
-
- private:
-  std::string buffer_;
 };
 
 /// Allocations of 10,000 calls after a few to warm up.

@@ -12,7 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::accept;
-using test::code_of;
 using test::equals;
 using test::has;
 using test::is_error_result;
@@ -212,7 +211,7 @@ TEST(AskStateful, WaitingForAnAnswerIsNotTheHandlersTime) {
   link.reply(question, accept(R"({"name":"Ada"})"));
   ASSERT_TRUE(kept);
   link.pass(5s);
-  EXPECT_EQ(code_of(link.take_answer(id)), -32603);
+  EXPECT_TRUE(is_error_result(link.take_answer(id)));
   kept.reset();
 }
 

@@ -202,14 +202,20 @@ TEST(Changes, AreToldOnceAndOnlyIfTheyAreOnes) {
   // Several changes of one kind before the connection comes to it may be one.
   for (int i = 0; i < 10; ++i) server.tool("m" + std::to_string(i), "", [] {});
   EXPECT_EQ(told(), tools);
-  // A hidden one that is removed was not in the list before.
-  server.enable_tool("m0", false);
-  told();
-  server.remove_tool("m0");
-  EXPECT_EQ(told(), "");
   server.complete_prompt("p", "a", [](const CompletionQuery&) { return Completion{}; });
   server.method("acme/x", [] {});
   EXPECT_EQ(told(), "");
+}
+
+TEST(Changes, OfWhatIsHiddenAreNotTold) {
+  Server server = numbered(2);
+  Link link(server, test::legacy_revision);
+  server.enable_tool("t1", false);
+  link.peer->process();
+  link.forget();
+  server.remove_tool("t1");
+  link.peer->process();
+  EXPECT_TRUE(link.sent.empty());
 }
 
 TEST(Changes, FromManyThreadsWhileConnectionsAreServed) {

@@ -2,6 +2,7 @@
 // question ever reaches the wrong one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <memory>
