@@ -169,7 +169,7 @@ void Peer::Impl::abandon(DeferredCall& call, Error reason) {
 void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
   if (options.abandoned) {
     try {
-      options.abandoned(call.id, reason);
+      options.abandoned(self, call.id, reason);
     } catch (...) {
       complain(LogLevel::error, detail::describe_throw("PeerOptions::abandoned for", call.method,
                                                        std::current_exception()));

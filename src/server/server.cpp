@@ -333,6 +333,15 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
     impl->enter(session);
     return session;
   };
+  options.abandoned = [](rpc::Peer& peer, const rpc::Id& id, const Error& reason) {
+    // Only stateful clients are asked by requests.
+    const std::string_view method = mcp::newest_stateful().name_of(mcp::Operation::cancelled);
+    struct Cancelled {
+      rpc::Id requestId{};
+      std::string reason{};
+    };
+    peer.notify(method, Cancelled{id, reason.message});
+  };
   return options;
 }
 

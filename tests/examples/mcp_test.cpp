@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <godwit/godwit.hpp>
 #include <string>
@@ -187,6 +188,25 @@ TEST(McpExampleClient, InMemoryTestPasses) {
   Child program(loop, {bin + "/in_memory_test"});
   EXPECT_EQ(program.rest(),
             "ok connects\nok adds\nok refuses what is no number\nok does not know other tools\n");
+}
+
+// The client of the README, as pasted.
+TEST(McpExampleClient, ReadmeClientWorks) {
+  struct Weather {
+    std::string city{};
+    std::string unit = "celsius";
+  };
+  struct Forecast {
+    std::string text{};
+    double degrees{};
+  };
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", (bin + ":" + path).c_str(), 1);
+  auto client = godwit::Client::spawn({"weather"});
+  auto day = client->call<Forecast>("forecast", Weather{.city = "Oslo"});
+  ::setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(day) << day.error().message;
+  EXPECT_EQ(day->text, "sunny in Oslo");
 }
 
 TEST(McpExampleClient, AClientFindsOutWhatAServerSpeaks) {

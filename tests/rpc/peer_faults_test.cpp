@@ -139,7 +139,7 @@ TEST(PeerFaults, CallbacksThatThrowHurtNobodyElse) {
 
 TEST(PeerFaults, AHookThatThrowsDoesNotKeepTheCallFromItsOutcome) {
   int ended = 0;
-  Station station(nullptr, {.abandoned = [](const Id&, const Error&) { throw 1; }});
+  Station station(nullptr, {.abandoned = [](Peer&, const Id&, const Error&) { throw 1; }});
   const auto done = [&](Result<json::Value>) { ++ended; };
   const CallHandle call = station.peer->call("a", no_params, done);
   station.peer->call("b", no_params, done);

@@ -113,7 +113,7 @@ TEST(PeerTime, ARetryWithoutAnyTimeDoesNotHang) {
 
 TEST(PeerTime, ACallMayBeTakenBack) {
   std::vector<std::string> told;
-  Client client(nullptr, {.abandoned = [&](const Id& id, const Error& reason) {
+  Client client(nullptr, {.abandoned = [&](Peer&, const Id& id, const Error& reason) {
                   told.push_back(id.text() + " " + std::to_string(reason.code));
                 }});
   const CallHandle first = client.call("first");

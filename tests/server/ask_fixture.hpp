@@ -10,6 +10,8 @@
 namespace godwit::inline v0 {
 namespace {
 
+using test::Link;
+
 struct Deploy {
   std::string env{};
 };

@@ -8,6 +8,7 @@
 // Threads: called on the thread of the session's peer. An InputReply may be used on any.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <stop_token>

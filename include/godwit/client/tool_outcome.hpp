@@ -1,6 +1,7 @@
 // What a tool answered, as the C++ type that the caller expects.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <type_traits>

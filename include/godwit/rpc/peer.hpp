@@ -62,7 +62,7 @@ struct PeerOptions {
   std::function<void()> deadline_moved{};
   /// Called when an own request is given up (timeout or cancel()) and the other side should be
   /// told, in whatever way its protocol has for that.
-  std::function<void(const Id& id, const Error& reason)> abandoned{};
+  std::function<void(Peer& peer, const Id& id, const Error& reason)> abandoned{};
   /// Called once, when no call can get an answer any more, just before those that wait fail: for
   /// protocols that keep something of their own per connection.
   std::function<void(const Error& reason)> ended{};
