@@ -255,21 +255,18 @@ void Poster::operator()(Function<void()> work) const {
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {
   const std::optional<TimePoint> before = next_deadline();
-  const TimerHandle timer{++impl_->last_timer};
+  const TimerHandle timer{++impl_->last_timer, later(impl_->options.clock->now(), after)};
   if (impl_->closed) return timer;
-  const TimePoint when = later(impl_->options.clock->now(), after);
-  impl_->timers.emplace(std::pair(when, timer.number), std::move(work));
+  impl_->timers.emplace(std::pair(timer.when, timer.number), std::move(work));
   deadline_may_have_moved(before);
   return timer;
 }
 
 void Peer::unschedule(TimerHandle timer) {
-  // Few wait at a time, and most of them end here: a walk beats a second index.
-  for (auto at = impl_->timers.begin(); at != impl_->timers.end(); ++at) {
-    if (at->first.second != timer.number) continue;
-    impl_->timers.erase(at);
-    return;
-  }
+  const auto found = impl_->timers.find({timer.when, timer.number});
+  if (found == impl_->timers.end()) return;
+  const Function<void()> dropped = std::move(found->second);  // destroyed after it left the table
+  impl_->timers.erase(found);
 }
 
 void Peer::set_rules(const Rules& rules) { impl_->options.rules = rules; }

@@ -44,8 +44,8 @@ void write_canonical(json::Writer& writer, json::View value) {
   } else if (value.is_object()) {
     std::vector<json::MemberView> members;
     for (const json::MemberView member : value.members()) members.push_back(member);
-    std::stable_sort(members.begin(), members.end(),
-                     [](const auto& a, const auto& b) { return a.key < b.key; });
+    std::sort(members.begin(), members.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
     writer.begin_object();
     for (const auto& [key, member] : members) {
       writer.key(key);

@@ -42,7 +42,8 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
       template_list_(tables.templates.shown()),
       methods_(tables.methods),
       prompt_completers_(tables.prompt_completers),
-      template_completers_(tables.template_completers) {
+      template_completers_(tables.template_completers),
+      extensions_(tables.extensions) {
   tools_.reserve(tool_list_.size());
   for (const auto& entry : tool_list_) tools_.emplace(entry->tool.name, entry);
   for (const auto& entry : prompt_list_) prompts_.emplace(entry->prompt.name, entry);
@@ -59,7 +60,10 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
     capabilities_.completions.emplace();
   }
   if (!options.experimental.empty()) capabilities_.experimental = options.experimental;
-  if (!tables.extensions.empty()) capabilities_.extensions = tables.extensions;
+  for (const auto& [id, extension] : extensions_) {
+    if (!capabilities_.extensions) capabilities_.extensions.emplace();
+    capabilities_.extensions->emplace(id, json::Value(extension.settings));
+  }
 }
 
 std::shared_ptr<const TemplateEntry> Catalog::match(
@@ -95,6 +99,16 @@ bool Catalog::has_template(std::string_view text) const {
     if (entry->resource.uriTemplate == text) return true;
   }
   return false;
+}
+
+const Extension* Catalog::extension_of(std::vector<std::string> Extension::* part,
+                                       std::string_view name) const {
+  for (const auto& [id, extension] : extensions_) {
+    for (const std::string& one : extension.*part) {
+      if (one == name) return &extension;
+    }
+  }
+  return nullptr;
 }
 
 std::size_t Catalog::count(ListKind kind) const {

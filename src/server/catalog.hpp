@@ -123,7 +123,7 @@ struct Tables {
   std::map<std::string, std::shared_ptr<const MethodEntry>, std::less<>> methods;
   std::map<CompletionKey, Completer> prompt_completers;
   std::map<CompletionKey, Completer> template_completers;
-  std::map<std::string, json::Value> extensions;
+  std::map<std::string, Extension> extensions;
 };
 
 struct Hash {
@@ -153,6 +153,11 @@ class Catalog {
                              const std::string& argument) const;
   bool has_prompt(std::string_view name) const { return prompts_.contains(name); }
   bool has_template(std::string_view text) const;
+  /// The extension that a method, a value of resultType or a filter of listen belongs to; nullptr
+  /// if it belongs to none.
+  const Extension* extension_of(std::vector<std::string> Extension::* part,
+                                std::string_view name) const;
+  const std::map<std::string, Extension>& extensions() const noexcept { return extensions_; }
 
   const ServerCapabilities& capabilities() const noexcept { return capabilities_; }
   /// The members of a list result, without the braces: `"tools":[…],"nextCursor":"…"`. Made once
@@ -184,6 +189,7 @@ class Catalog {
   std::map<std::string, std::shared_ptr<const MethodEntry>, std::less<>> methods_;
   std::map<CompletionKey, Completer> prompt_completers_;
   std::map<CompletionKey, Completer> template_completers_;
+  std::map<std::string, Extension> extensions_;
 
   mutable std::mutex mutex_;  // guards the pages
   mutable std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const std::string>>

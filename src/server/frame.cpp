@@ -42,10 +42,19 @@ void Frame::close() {
   }
 }
 
-json::Writer& Frame::begin() {
+json::Writer& Frame::begin(std::string_view result_type) {
   json::Writer& writer = open();
-  write_result_begin(writer, dialect());
+  write_result_begin(writer, dialect(), result_type);
   return writer;
+}
+
+bool Request::declares(const Session& session, const std::string& extension) const {
+  if (dialect->stateless) {
+    return static_cast<bool>(facts.capabilities.find("extensions").find(extension));
+  }
+  const auto& caller = session.caller();
+  return caller && caller->capabilities.extensions &&
+         caller->capabilities.extensions->contains(extension);
 }
 
 void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint* cache) {
@@ -150,7 +159,17 @@ void Frame::result(const ToolResult& result) {
   if (suspend()) return;
   const bool failed = result.isError.value_or(false);
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
-  json::Writer& writer = begin();
+  const std::string type = result.resultType.value_or("complete");
+  if (type != "complete" && dialect().stateless) {
+    const Extension* extension =
+        session_.server().catalog()->extension_of(&Extension::result_types, type);
+    if (!extension || !request_.declares(session_, extension->id)) {
+      session_.server().options.log.error("a handler answered with the result type " +
+                                          json::quote(type) + ", which the client does not know");
+      return refuse(rpc::internal_error());
+    }
+  }
+  json::Writer& writer = begin(type);
   writer.raw_key("\"content\":");
   mcp::write_contents(writer, result.content, dialect());
   if (result.structuredContent) {

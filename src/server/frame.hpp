@@ -33,6 +33,9 @@ struct Request {
   mcp::RequestFacts facts{};
   const CacheHint* cache = nullptr;  // of a resource
   const std::optional<std::string>* mime_type = nullptr;
+
+  /// Did the client say that it knows this extension?
+  bool declares(const Session& session, const std::string& extension) const;
 };
 
 class Late;
@@ -113,7 +116,7 @@ class Frame final : public Work, public Exchange {
   // wants at the end.
   json::Writer& open();
   void close();
-  json::Writer& begin();
+  json::Writer& begin(std::string_view result_type = "complete");
   void end(json::Writer& writer, const json::Object* meta, const CacheHint* cache);
   void refuse(Error error);
   void tool_failed(std::string_view text);
@@ -181,7 +184,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   std::string arguments_text_;
   json::Document arguments_document_;
   Request request_;
-  std::optional<Frame> frame_;
+  std::unique_ptr<Frame> frame_;
+  std::unique_ptr<Frame> previous_;
   std::shared_ptr<const Caller> caller_;
 
   // Of a stateful client that is being asked.

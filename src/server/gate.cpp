@@ -300,6 +300,19 @@ class Entrance {
                          wanted.resourceSubscriptions->end());
       honoured.resourceSubscriptions = wanted.resourceSubscriptions;
     }
+    const json::View filters = request_.params.find("notifications");
+    json::Object honoured_others;
+    for (const auto& [name, extension] : session_.catalog()->extensions()) {
+      if (!declares(name)) continue;
+      for (const std::string& filter : extension.listen_filters) {
+        for (json::View value : filters.find(filter).items()) {
+          if (const auto text = value.as_string()) listen.others[filter].emplace(*text);
+        }
+        if (listen.others.contains(filter)) {
+          honoured_others.set(filter, json::Value(filters.find(filter)));
+        }
+      }
+    }
     const rpc::Id id = *rpc::Id::from(call_.id());
     listen.id = id.text();
     listen.request = call_.defer();
@@ -314,7 +327,9 @@ class Entrance {
     writer.raw(listen.id);
     writer.end_object();
     writer.key("notifications");
-    json::write(writer, honoured);
+    json::Value all = *json::parse(json::encode(honoured));
+    for (const json::Member& member : honoured_others) all[member.key] = json::Value(member.value);
+    writer.value(all);
     writer.end_object();
     if (!session_.listen(id, std::move(listen))) {
       return request->fail(rpc::internal_error("busy: too many listens on this connection"));
@@ -449,9 +464,19 @@ class Entrance {
 
   // What the program added.
 
+  bool declares(const std::string& extension) { return request_.declares(session_, extension); }
+
   void custom() {
     request_.kind = WorkKind::custom;
     request_.arguments = request_.params;
+    const Extension* extension =
+        session_.catalog()->extension_of(&Extension::methods, request_.method);
+    if (extension && call_.wants_answer() && !declares(extension->id)) {
+      if (!dialect().stateless) return unknown_method();
+      return call_.fail(
+          mcp::missing_capability("the extension " + extension->id,
+                                  R"({"extensions":{)" + json::quote(extension->id) + ":{}}}"));
+    }
     std::shared_ptr<const Entry> entry;
     const MethodEntry* method = session_.catalog()->method(request_.method, entry);
     if (method && method->notification != call_.wants_answer()) return work(entry);

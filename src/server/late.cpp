@@ -45,11 +45,13 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
       request_.arguments = request_.params;
       break;
   }
-  frame_.emplace(*session_, *this, request_, entry_);
+  frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
 }
 
 Late::~Late() {
-  frame_.reset();
+  if (timer_) {
+    session_->post([session = session_, timer = *timer_] { session->peer().unschedule(timer); });
+  }
   // Whoever had it let it fall. After an answer this does nothing.
   try {
     in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
@@ -147,7 +149,9 @@ void Late::run_again() {
   std::unique_ptr<Asks> asks = frame_->take_asks();
   const double progress = frame_->last_progress_;
   asks->begin_run();
-  frame_.emplace(*session_, *this, request_, entry_);
+  // The thread of a blocking handler may still be on its way out of the last frame.
+  previous_ = std::move(frame_);
+  frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
   frame_->last_progress_ = progress;
   frame_->set_asks(std::move(asks));
   start_timer();

@@ -9,9 +9,12 @@
 namespace godwit::inline v0::detail {
 
 /// Opens a result and writes the members that it begins with.
-inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect) {
+inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect,
+                               std::string_view type = "complete") {
   writer.begin_object();
-  if (dialect.stateless) writer.raw(R"("resultType":"complete")");
+  if (!dialect.stateless) return;
+  writer.raw_key("\"resultType\":");
+  writer.value(type);
 }
 
 /// A whole result of a tool that failed, for the model to read.

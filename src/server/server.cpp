@@ -250,8 +250,8 @@ Server& Server::extension(Extension extension) {
     refuse("an extension is named like \"com.example/feature\", got " + json::quote(extension.id));
   }
   impl_->change(0, [&](detail::Tables& tables) {
-    tables.extensions.insert_or_assign(std::move(extension.id),
-                                       json::Value(std::move(extension.settings)));
+    std::string id = extension.id;
+    tables.extensions.insert_or_assign(std::move(id), std::move(extension));
   });
   return *this;
 }
@@ -316,6 +316,15 @@ bool Server::enable_template(std::string_view uri_template, bool enabled) {
 
 void Server::resource_updated(std::string uri) {
   for (const auto& session : impl_->everyone()) session->tell_updated_later(uri);
+}
+
+void Server::tell_listeners(const std::string& filter, const std::string& value, std::string method,
+                            RawJson params) {
+  for (const auto& session : impl_->everyone()) {
+    session->post([weak = std::weak_ptr(session), filter, value, method, params] {
+      if (const auto self = weak.lock()) self->tell_filtered(filter, value, method, params);
+    });
+  }
 }
 
 // Connecting.

@@ -89,6 +89,20 @@ void Session::tell_updated(const std::string& uri) {
   }
 }
 
+void Session::tell_filtered(const std::string& filter, const std::string& value,
+                            const std::string& method, const RawJson& params) {
+  for (const auto& [id, listen] : listens_) {
+    const auto found = listen.others.find(filter);
+    if (found == listen.others.end() || !found->second.contains(value)) continue;
+    std::string tagged =
+        R"({"_meta":{)" + json::quote(mcp::meta_key::subscription_id) + ":" + listen.id + "}";
+    const std::string_view rest = std::string_view(params.text).substr(1);
+    if (!rest.starts_with('}')) tagged += ',';
+    tagged += rest;
+    peer_.notify(method, RawJson{std::move(tagged)});
+  }
+}
+
 void Session::notify(mcp::Operation operation, const Listen* listen, std::string_view uri) {
   const mcp::Dialect& dialect = listen ? mcp::stateless_dialect() : *dialect_;
   std::string params;

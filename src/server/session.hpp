@@ -52,6 +52,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::string id;  // as JSON
     unsigned changes = 0;
     std::set<std::string> uris;
+    /// Of extensions, by the filter's name.
+    std::map<std::string, std::set<std::string>> others;
   };
   bool listen(const rpc::Id& id, Listen listen);
   /// True if that request was one.
@@ -63,6 +65,9 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell_later(unsigned changes);
   void tell_updated_later(const std::string& uri);
   void post(Function<void()> work) { poster_(std::move(work)); }
+  /// On the peer's thread: a notification of an extension, to those whose filter has the value.
+  void tell_filtered(const std::string& filter, const std::string& value, const std::string& method,
+                     const RawJson& params);
 
   // Reused from call to call.
   std::string scratch;

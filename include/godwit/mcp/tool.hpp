@@ -44,6 +44,8 @@ struct ToolResult {
   /// Any JSON value; what it means is up to the tool's output schema.
   std::optional<RawJson> structuredContent{};
   std::optional<bool> isError{};
+  /// Of an extension, where its revision has such; otherwise the library says what is right.
+  std::optional<std::string> resultType{};
   std::optional<json::Object> _meta{};
 
   bool operator==(const ToolResult&) const = default;

@@ -101,6 +101,7 @@ class GODWIT_API Poster {
 /// Names work that waits for its time.
 struct TimerHandle {
   std::uint64_t number = 0;
+  TimePoint when{};
 };
 
 /// In place of params: there are none.

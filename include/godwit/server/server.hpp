@@ -157,10 +157,20 @@ struct PeerFacts {
   std::shared_ptr<void> user{};
 };
 
-/// An extension of the protocol, offered under its id ("com.example/feature").
+/// An extension of the protocol, offered under its id ("com.example/feature"). What it adds is used
+/// only with clients that declare it. `_meta` needs no hook: handlers read it from their Context
+/// and put their own into results.
 struct Extension {
   std::string id{};
+  /// Told to clients beside the id.
   json::Object settings{};
+  /// Those of Server::method() that belong to it. A client without the extension is told that it
+  /// lacks it, or where that cannot be said, that there is no such method.
+  std::vector<std::string> methods{};
+  /// Further values of ToolResult::resultType.
+  std::vector<std::string> result_types{};
+  /// Further members of a listen's filter: lists of texts, served by Server::tell_listeners().
+  std::vector<std::string> listen_filters{};
 };
 
 class GODWIT_API Server {
@@ -278,6 +288,10 @@ class GODWIT_API Server {
   bool enable_template(std::string_view uri_template, bool enabled = true);
   /// Tells those who subscribed that the resource is not what it was.
   void resource_updated(std::string uri);
+  /// Sends a notification of an extension to those whose listen has `value` in this filter.
+  /// `params` is an object.
+  void tell_listeners(const std::string& filter, const std::string& value, std::string method,
+                      RawJson params);
 
   // Connecting: a connection is an rpc::Peer with this router and these options.
 
