@@ -92,7 +92,8 @@ rpc::PeerOptions ClientSession::peer_options() const {
                .busy_code = rpc::code::internal_error};
   out.limits = state_->options.limits;
   out.log = state_->options.log;
-  out.abandoned = [weak = std::weak_ptr(state_)](rpc::Peer&, const rpc::Id& id, const Error& reason) {
+  out.abandoned = [weak = std::weak_ptr(state_)](rpc::Peer&, const rpc::Id& id,
+                                                 const Error& reason) {
     if (const auto state = weak.lock()) state->abandoned(id, reason);
   };
   out.ended = [weak = std::weak_ptr(state_)](const Error& reason) {

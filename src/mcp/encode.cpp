@@ -141,6 +141,12 @@ SamplingRequest fitted(SamplingRequest value, const Dialect& dialect) {
   }
   for (SamplingMessage& message : value.messages) {
     if (!dialect.structured) message._meta.reset();
+    // A list of one is that one, where there are no lists.
+    auto* blocks = std::get_if<std::vector<SamplingBlock>>(&message.content);
+    if (!dialect.icons && blocks && blocks->size() == 1) {
+      SamplingBlock only = std::move(blocks->front());
+      std::visit([&](auto& block) { message.content = std::move(block); }, only);
+    }
     std::visit(
         [&](auto& content) {
           if constexpr (requires { content._meta; }) {
@@ -150,6 +156,31 @@ SamplingRequest fitted(SamplingRequest value, const Dialect& dialect) {
         message.content);
   }
   return value;
+}
+
+bool can_say(const SamplingRequest& value, const Dialect& dialect) {
+  for (const SamplingMessage& message : value.messages) {
+    const auto& content = message.content;
+    if (!dialect.audio && std::holds_alternative<AudioContent>(content)) return false;
+    if (dialect.icons) continue;
+    if (!std::holds_alternative<TextContent>(content) &&
+        !std::holds_alternative<ImageContent>(content) &&
+        !std::holds_alternative<AudioContent>(content)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool can_say_form(const RawJson& schema, const Dialect& dialect) {
+  if (dialect.icons) return true;
+  json::Document document;
+  const auto root = document.parse(schema.text);
+  if (!root) return false;
+  for (const auto [name, field] : root->find("properties").members()) {
+    if (field.find("type").as_string() == "array") return false;
+  }
+  return true;
 }
 
 void write_contents(json::Writer& writer, const std::vector<Content>& contents,

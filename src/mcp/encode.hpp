@@ -29,8 +29,10 @@ GODWIT_API ResourceTemplate fitted(ResourceTemplate value, const Dialect& dialec
 GODWIT_API Prompt fitted(Prompt value, const Dialect& dialect);
 GODWIT_API ServerCapabilities fitted(ServerCapabilities value, const Dialect& dialect);
 GODWIT_API ClientCapabilities fitted(ClientCapabilities value, const Dialect& dialect);
-/// Throws nothing away silently: what cannot be said at all is refused by the one who asks.
 GODWIT_API SamplingRequest fitted(SamplingRequest value, const Dialect& dialect);
+/// False if there is no way to say it in this dialect without changing what it means.
+GODWIT_API bool can_say(const SamplingRequest& value, const Dialect& dialect);
+GODWIT_API bool can_say_form(const RawJson& schema, const Dialect& dialect);
 
 inline void write_implementation(json::Writer& writer, const Implementation& value,
                                  const Dialect& dialect) {

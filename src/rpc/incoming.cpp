@@ -22,6 +22,7 @@ class Peer::Impl::Incoming final : public detail::Call {
   json::View params() const override { return envelope_.params; }
   json::View id() const override { return envelope_.id; }
   Context& context() override { return context_; }
+  bool in_batch() const override { return batch_ != nullptr; }
   bool wants_answer() const override { return envelope_.kind == Envelope::Kind::request; }
   std::shared_ptr<const Router> router() const override { return impl_.router; }
 

@@ -142,9 +142,14 @@ void Client::State::add_listen(std::uint64_t number, std::shared_ptr<Renewable> 
 
 void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry) {
   ListenCallbacks callbacks = entry->callbacks;
-  callbacks.acknowledged = [entry](const SubscriptionFilter& honoured) {
+  callbacks.acknowledged = [this, entry](const SubscriptionFilter& honoured) {
+    // Before listen() returns, so that whoever called it knows that this is behind them.
+    try {
+      if (entry->callbacks.acknowledged) entry->callbacks.acknowledged(honoured);
+    } catch (const std::exception& e) {
+      options.log.error(std::string("acknowledged threw: ") + e.what());
+    }
     if (auto agreed = std::exchange(entry->agreed, nullptr)) agreed({});
-    if (entry->callbacks.acknowledged) entry->callbacks.acknowledged(honoured);
   };
   callbacks.ended = [this, number](Result<void> outcome) {
     listen_ended(number, std::move(outcome));

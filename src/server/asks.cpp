@@ -32,6 +32,7 @@ struct Saved {
   unsigned round = 0;
   std::int64_t expires = 0;
   std::string state{};
+  bool is_explicit = false;
   std::vector<SavedAnswer> asks{};
   std::vector<SavedEffect> done{};
 };
@@ -90,7 +91,11 @@ std::string random_name() {
 }
 
 std::string Asks::save(std::int64_t expires) const {
-  Saved saved{.chain = chain, .round = round, .expires = expires, .state = own_state};
+  Saved saved{.chain = chain,
+              .round = round,
+              .expires = expires,
+              .state = own_state,
+              .is_explicit = is_explicit};
   for (const auto& [key, answered] : answers) {
     if (answered.error) continue;  // asked again next time
     saved.asks.push_back({.key = key, .digest = answered.digest, .value = answered.value});
@@ -113,6 +118,7 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
   asks.chain = std::move(saved->chain);
   asks.round = saved->round;
   asks.own_state = std::move(saved->state);
+  asks.is_explicit = saved->is_explicit;
   for (SavedAnswer& ask : saved->asks) {
     if (ask.value) {
       asks.answers[ask.key] = {std::move(ask.digest), *std::move(ask.value), std::nullopt};

@@ -47,12 +47,14 @@ struct Asks {
   std::map<std::string, Answered, std::less<>> answers;
   std::map<std::string, std::string, std::less<>> done;  // effects of once(), as JSON
   std::string own_state;                                 // of the explicit style
+  bool is_explicit = false;  // the handler keeps its own state: nothing is replayed
 
   // Of the present run of the handler.
   std::vector<WireQuestion> pending;
   WireQuestion last_asked;  // the one whose answer was given out last
   std::set<std::string, std::less<>> used;
-  std::size_t consumed = 0;  // answers that the handler has come past
+  std::size_t known = 0;     // answers of earlier rounds
+  std::size_t consumed = 0;  // of which the handler has come past
   bool suspended = false;
   bool grouping = false;
 
@@ -60,12 +62,13 @@ struct Asks {
   void begin_run() {
     pending.clear();
     used.clear();
+    known = answers.size();
     consumed = 0;
     suspended = false;
     grouping = false;
   }
   /// On the way back to where it was: what happens here was told before.
-  bool replaying() const noexcept { return consumed < answers.size(); }
+  bool replaying() const noexcept { return !is_explicit && consumed < known; }
 
   /// JSON of all that must survive until the answers come, with its expiry.
   std::string save(std::int64_t expires) const;

@@ -79,11 +79,12 @@ class Table {
       rows_[at->second] = {std::move(entry), true};
     }
   }
-  /// False if there is none of that name.
-  bool remove(std::string_view name) {
+  /// False if there is none of that name; `changed` tells whether anybody saw it.
+  bool remove(std::string_view name, bool& changed) {
     const auto at = index_.find(std::string(name));
     if (at == index_.end()) return false;
     const std::size_t position = at->second;
+    changed = rows_[position].enabled;
     index_.erase(at);
     rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(position));
     for (auto& [other, where] : index_) {

@@ -11,10 +11,10 @@ namespace godwit::inline v0::detail {
 
 // Answering.
 
-void Frame::run() {
+void Frame::run(bool replay) {
   if (entry_->concurrency > 0) {
     counted_ = true;
-    if (entry_->running.fetch_add(1) >= entry_->concurrency) {
+    if (entry_->running.fetch_add(1) >= entry_->concurrency && !replay) {
       return refuse(Error{.code = rpc::code::internal_error,
                           .message = "busy: " + std::to_string(entry_->concurrency) +
                                      " calls of this are running already; try again later",
@@ -35,6 +35,7 @@ json::Writer& Frame::open() {
 }
 
 void Frame::close() {
+  release();  // whoever calls again upon the answer finds room
   if (call_) {
     call_->end_result();
   } else {
@@ -64,6 +65,7 @@ void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint*
 
 void Frame::refuse(Error error) {
   error = wire_error(std::move(error), dialect());
+  release();
   if (call_) {
     call_->fail(std::move(error));
   } else {
@@ -109,18 +111,49 @@ bool Frame::output_fits(std::string_view json) {
   return false;
 }
 
+void Frame::own_object(std::string_view json) {
+  const bool object = json.size() >= 2 && json.front() == '{';
+  std::string type = "complete";
+  std::optional<json::Object> meta;
+  std::string rest;
+  if (object && (json.find("\"_meta\"") != json.npos || json.find("\"resultType\"") != json.npos)) {
+    // It may say itself what the dialect would add: each member once.
+    if (Result<json::Value> value = json::parse(json)) {
+      json::Object& members = *value->as_object();
+      if (const auto own = members["resultType"].as_string()) type = *own;
+      if (const json::Object* own = members["_meta"].as_object()) meta = *own;
+      members.erase("_meta");
+      if (dialect().stateless) members.erase("resultType");
+      rest = value->dump();
+      json = rest;
+    }
+  }
+  if (!object) {
+    session_.server().options.log.error("the result of " + json::quote(request_.method) +
+                                        " must be an object");
+    return refuse(rpc::internal_error());
+  }
+  if (!knows_result_type(type)) return;
+  json::Writer& writer = begin(type);
+  if (json != "{}") writer.raw(json.substr(1, json.size() - 2));
+  end(writer, meta ? &*meta : nullptr, nullptr);
+}
+
+bool Frame::knows_result_type(const std::string& type) {
+  if (type == "complete" || !dialect().stateless) return true;
+  const Extension* extension =
+      session_.server().catalog()->extension_of(&Extension::result_types, type);
+  if (extension && request_.declares(session_, extension->id)) return true;
+  session_.server().options.log.error("a handler answered with the result type " +
+                                      json::quote(type) + ", which the client does not know");
+  refuse(rpc::internal_error());
+  return false;
+}
+
 void Frame::structured(std::string_view json) {
   if (suspend()) return;
   if (request_.kind == WorkKind::custom) {
-    // The handler's own object, with what the dialect wants added.
-    if (json.size() < 2 || json.front() != '{') {
-      session_.server().options.log.error("the result of " + json::quote(request_.method) +
-                                          " must be an object");
-      return refuse(rpc::internal_error());
-    }
-    json::Writer& writer = begin();
-    if (json != "{}") writer.raw(json.substr(1, json.size() - 2));
-    return end(writer, nullptr, nullptr);
+    return own_object(json);
   }
   if (request_.kind != WorkKind::tool) {
     return refuse(rpc::internal_error("the handler returned a value where text was expected"));
@@ -160,15 +193,7 @@ void Frame::result(const ToolResult& result) {
   const bool failed = result.isError.value_or(false);
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
   const std::string type = result.resultType.value_or("complete");
-  if (type != "complete" && dialect().stateless) {
-    const Extension* extension =
-        session_.server().catalog()->extension_of(&Extension::result_types, type);
-    if (!extension || !request_.declares(session_, extension->id)) {
-      session_.server().options.log.error("a handler answered with the result type " +
-                                          json::quote(type) + ", which the client does not know");
-      return refuse(rpc::internal_error());
-    }
-  }
+  if (!knows_result_type(type)) return;
   json::Writer& writer = begin(type);
   writer.raw_key("\"content\":");
   mcp::write_contents(writer, result.content, dialect());
@@ -321,8 +346,9 @@ void Frame::send(std::string message) {
 
 void Frame::progress(double progress, std::optional<double> total, std::string_view message) {
   const json::View token = request_.meta.find("progressToken");
-  if (!token || silent() || !std::isfinite(progress)) return;
-  if (progress < last_progress_) return;  // never backwards
+  const bool usable = token.is_string() || (token.is_number() && !token.is_real());
+  if (!usable || silent() || !std::isfinite(progress)) return;
+  if (progress <= last_progress_) return;  // it rises, always
   last_progress_ = progress;
   std::string text;
   rpc::detail::begin_notification(text, dialect().name_of(mcp::Operation::progress));

@@ -5,6 +5,7 @@
 // new frame. Which of the two it is, the pending list of the Asks decides, not what was returned.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,8 +53,8 @@ class Frame final : public Work, public Exchange {
       : session_(session), late_(&late), request_(request), entry_(entry), context_(*this) {}
   ~Frame() override { release(); }
 
-  /// Runs the handler, if there is room for one more.
-  void run();
+  /// Runs the handler, if there is room for one more. A replay has been let in before.
+  void run(bool replay = false);
   void set_asks(std::unique_ptr<Asks> asks) { asks_ = std::move(asks); }
   std::unique_ptr<Asks> take_asks() { return std::move(asks_); }
 
@@ -89,8 +90,8 @@ class Frame final : public Work, public Exchange {
   void* user() const override { return session_.facts().user.get(); }
   Result<json::Value> ask(std::string_view key, Question question) override;
   Error ask_again(std::string_view key, std::string_view why) override;
-  void begin_all() override { asks().grouping = true; }
-  void end_all() override { asks().grouping = false; }
+  void begin_all() override;
+  void end_all(bool failed) override;
   Result<std::optional<std::string>> begin_once(std::string_view key) override;
   void end_once(std::string_view key, std::string result) override;
   void drop_once(std::string_view key) override;
@@ -125,8 +126,14 @@ class Frame final : public Work, public Exchange {
   void suspend_stateless();
   void send(std::string message);
   Result<WireQuestion> word(std::string_view key, Question question);
+  /// Why no further round is asked; nothing if one may be.
+  std::optional<Error> asked_enough();
   Error not_offered(std::string_view what, std::string required) const;
   bool output_fits(std::string_view json);
+  /// The result of a custom method.
+  void own_object(std::string_view json);
+  /// False if the client would not, which has been answered then.
+  bool knows_result_type(const std::string& type);
   void release() noexcept;
 
   Session& session_;
@@ -140,7 +147,7 @@ class Frame final : public Work, public Exchange {
   std::string scratch_;
   std::string answer_;                  // of a late one
   std::optional<json::Writer> writer_;  // of a late one
-  double last_progress_ = 0;
+  double last_progress_ = std::numeric_limits<double>::lowest();
   bool counted_ = false;
 };
 

@@ -51,6 +51,9 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
           dialect().name_of(out.operation).empty()) {
         return not_offered("elicitation by forms", R"({"elicitation":{"form":{}}})");
       }
+      if (!mcp::can_say_form(question.elicit.requestedSchema, dialect())) {
+        return tool_error("the client speaks a revision that has no lists in forms");
+      }
       writer.begin_object();
       if (dialect().icons) {
         writer.key("mode");
@@ -88,7 +91,11 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
       if (tools && (!capabilities.sampling->tools || !dialect().icons)) {
         return not_offered("tools in sampling", R"({"sampling":{"tools":{}}})");
       }
-      json::write(writer, mcp::fitted(std::move(question.sample), dialect()));
+      question.sample = mcp::fitted(std::move(question.sample), dialect());
+      if (!mcp::can_say(question.sample, dialect())) {
+        return tool_error("the client speaks a revision that has no such content in sampling");
+      }
+      json::write(writer, question.sample);
       break;
     }
     case Kind::roots:
@@ -114,34 +121,51 @@ Result<json::Value> Frame::ask(std::string_view key, Question question) {
   if (!worded) return std::move(worded).error();
   const auto at = all.answers.find(key);
   if (at != all.answers.end()) {
-    const Asks::Answered& answered = at->second;
+    Asks::Answered& answered = at->second;
     if (answered.digest.empty() || answered.digest == worded->digest) {
-      ++all.consumed;
+      // One that came before it was asked for belongs to this question from now on.
+      if (answered.digest.empty()) {
+        answered.digest = worded->digest;
+      } else {
+        ++all.consumed;
+      }
       if (answered.error) return *answered.error;
       all.last_asked = *std::move(worded);
       return answered.value;
     }
     all.answers.erase(at);  // it is another question now
   }
-  const unsigned most = session_.server().options.ask_rounds;
-  if (all.round >= most) {
-    return Error{
-        .code = request_.kind == WorkKind::tool ? mcp::code::tool_error : rpc::code::internal_error,
-        .message = "gave up after " + std::to_string(most) + " rounds of questions"};
-  }
+  if (auto enough = asked_enough()) return *std::move(enough);
   all.pending.push_back(*std::move(worded));
   all.suspended = true;
   return suspended();
+}
+
+std::optional<Error> Frame::asked_enough() {
+  const unsigned most = session_.server().options.ask_rounds;
+  if (asks().round < most) return std::nullopt;
+  return Error{
+      .code = request_.kind == WorkKind::tool ? mcp::code::tool_error : rpc::code::internal_error,
+      .message = "gave up after " + std::to_string(most) + " rounds of questions"};
+}
+
+void Frame::begin_all() { asks().grouping = !asks().suspended; }
+
+void Frame::end_all(bool failed) {
+  Asks& all = asks();
+  if (failed && all.grouping) {  // one of them cannot be asked, so none is
+    all.pending.clear();
+    all.suspended = false;
+  }
+  all.grouping = false;
 }
 
 Error Frame::ask_again(std::string_view key, std::string_view why) {
   Asks& all = asks();
   session_.server().options.log.warning("an answer did not fit the question " + json::quote(key) +
                                         " and is asked for again: " + std::string(why));
-  const auto at = all.answers.find(key);
-  if (at == all.answers.end()) return suspended();
-  all.answers.erase(at);
-  --all.consumed;
+  if (auto enough = asked_enough()) return *std::move(enough);
+  all.answers.erase(std::string(key));
   if (all.last_asked.key == key) all.pending.push_back(std::move(all.last_asked));
   all.suspended = true;
   return suspended();
@@ -157,23 +181,25 @@ void Frame::ask(const InputRequired& questions) {
   if (suspend()) return;
   Asks& all = asks();
   all.own_state = questions.state();
+  all.is_explicit = true;
   // Answers of the last round were for the handler to look at; each round asks anew.
   all.answers.clear();
   all.used.clear();
-  all.consumed = 0;
   all.grouping = true;
   for (const auto& [key, question] : questions.questions()) {
     if (Result<json::Value> asked = ask(key, question); !asked && !is_suspended(asked.error())) {
-      all.suspended = false;
+      end_all(true);
       return fail(std::move(asked).error());
     }
   }
-  if (!questions.questions().empty()) {
-    suspend();
-    return;
+  if (questions.questions().empty()) {
+    if (questions.state().empty()) {
+      return refuse(rpc::internal_error("the handler asked for input and had no question"));
+    }
+    if (auto enough = asked_enough()) return fail(*std::move(enough));
+    all.suspended = true;  // only to be called again with its state
   }
-  if (dialect().stateless && !questions.state().empty()) return suspend_stateless();
-  refuse(rpc::internal_error("the handler asked for input and had no question"));
+  suspend();
 }
 
 Result<std::optional<std::string>> Frame::begin_once(std::string_view key) {
@@ -222,6 +248,11 @@ bool Frame::suspend() {
 void Frame::suspend_stateless() {
   Asks& all = *asks_;
   Server::Impl& server = session_.server();
+  if (request_.kind == WorkKind::custom) {
+    server.options.log.error("the handler of " + json::quote(request_.method) +
+                             " asks, which only tools, prompts and resources can in this era");
+    return refuse(rpc::internal_error());
+  }
   if (!server.options.sealer) {
     server.options.log.error("the handler of " + json::quote(request_.method) +
                              " asks, and the server has no Sealer to keep its state safe; set "
@@ -264,10 +295,14 @@ std::string state_context(const Session& session, const Request& request, const 
   writer.value(request.method);
   writer.value(session.facts().principal);
   writer.value(entry.digest);
-  // What the client sends again: all but the parts that belong to the round.
-  writer.begin_object();
+  // What the client sends again, in whatever order: all but the parts that belong to the round.
+  std::map<std::string_view, json::View> parts;
   for (const auto [key, value] : request.params.members()) {
     if (key == "_meta" || key == "inputResponses" || key == "requestState") continue;
+    parts.emplace(key, value);
+  }
+  writer.begin_object();
+  for (const auto& [key, value] : parts) {
     writer.key(key);
     writer.raw(canonical(value));
   }

@@ -41,11 +41,10 @@ class Entrance {
   bool choose_era() {
     if (mcp::is_stateless(request_.meta)) {
       request_.dialect = &mcp::stateless_dialect();
-      if (auto error = mcp::read_facts(request_.meta, request_.facts)) {
-        call_.fail(*std::move(error));
-        return false;
-      }
-      return true;
+      const auto error = mcp::read_facts(request_.meta, request_.facts);
+      if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
+      call_.fail(*error);
+      return false;
     }
     if (session_.dialect()) {
       request_.dialect = session_.dialect();
@@ -117,7 +116,10 @@ class Entrance {
   // Helpers.
 
   const mcp::Dialect& dialect() const { return *request_.dialect; }
-  const ServerCapabilities& capabilities() { return session_.catalog()->capabilities(); }
+  /// What this client was promised; a stateless one is promised nothing beyond the moment.
+  const ServerCapabilities& capabilities() {
+    return dialect().stateless ? session_.catalog()->capabilities() : session_.promised();
+  }
   void unknown_method() { call_.fail(rpc::method_not_found(request_.method)); }
   /// A notification needs no answer.
   void noted() {
@@ -149,18 +151,21 @@ class Entrance {
   // The lifecycle.
 
   void initialize() {
+    if (call_.in_batch()) {
+      return call_.fail(rpc::invalid_request("\"initialize\" must not be part of a batch"));
+    }
     Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
     if (!handshake) return call_.fail(std::move(handshake).error());
     const mcp::Dialect& agreed = *handshake->dialect;
-    session_.begin(agreed,
+    session_.begin(agreed, session_.catalog()->capabilities(),
                    Caller{std::move(handshake->client), std::move(handshake->capabilities)});
     rpc::Rules rules = session_.peer().options().rules;
     rules.batch = agreed.batches;
     session_.peer().set_rules(rules);
     Server::Impl& server = session_.server();
     mcp::write_initialize_result(call_.begin_result(), agreed,
-                                 json::encode(mcp::fitted(capabilities(), agreed)), server.info,
-                                 server.options.instructions);
+                                 json::encode(mcp::fitted(session_.promised(), agreed)),
+                                 server.info, server.options.instructions);
     call_.end_result();
   }
 
@@ -230,8 +235,11 @@ class Entrance {
     if (!params) return;
     const auto& catalog = session_.catalog();
     const auto* prompt = std::get_if<PromptReference>(&params->ref);
+    const auto names_resource = [&](const std::string& uri) {
+      return catalog->has_template(uri) || catalog->resource(uri) != nullptr;
+    };
     const bool known = prompt ? catalog->has_prompt(prompt->name)
-                              : catalog->has_template(std::get<ResourceReference>(params->ref).uri);
+                              : names_resource(std::get<ResourceReference>(params->ref).uri);
     if (!known) {
       return call_.fail(rpc::invalid_params("/ref: there is no such " +
                                             std::string(prompt ? "prompt" : "resource template")));
@@ -331,6 +339,17 @@ class Entrance {
     for (const json::Member& member : honoured_others) all[member.key] = json::Value(member.value);
     writer.value(all);
     writer.end_object();
+    std::string last;
+    json::Writer end_writer(last);
+    write_result_begin(end_writer, dialect());
+    json::Object tag;
+    tag.set(std::string(mcp::meta_key::subscription_id), *json::parse(listen.id));
+    write_result_end(end_writer, dialect(), session_.server(), &tag, nullptr);
+    listen.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
+        request->cancelled(), [weak = std::weak_ptr(request), last] {
+          // If the client took it back, this says nothing any more.
+          if (const auto open = weak.lock()) open->answer(last);
+        });
     if (!session_.listen(id, std::move(listen))) {
       return request->fail(rpc::internal_error("busy: too many listens on this connection"));
     }

@@ -101,6 +101,7 @@ void Late::ask_now() {
   const std::vector<WireQuestion> questions = asks.pending;
   outstanding_ = questions.size();
   waiting_.clear();
+  if (questions.empty()) return run_again();  // it only wanted to be called again
   rpc::Peer& peer = session_->peer();
   const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout};
   for (const WireQuestion& question : questions) {
@@ -155,7 +156,7 @@ void Late::run_again() {
   frame_->last_progress_ = progress;
   frame_->set_asks(std::move(asks));
   start_timer();
-  frame_->run();
+  frame_->run(true);
 }
 
 }  // namespace godwit::inline v0::detail

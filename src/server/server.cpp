@@ -268,8 +268,9 @@ namespace {
 template <class Pick>
 bool remove(Server::Impl& impl, unsigned change, std::string_view name, Pick pick) {
   bool found = false;
-  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).remove(name); });
-  if (found) impl.tell(change);
+  bool changed = false;
+  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).remove(name, changed); });
+  if (changed) impl.tell(change);
   return found;
 }
 

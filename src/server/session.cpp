@@ -35,8 +35,11 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
   return catalog_;
 }
 
-void Session::begin(const mcp::Dialect& dialect, Caller caller) {
+void Session::begin(const mcp::Dialect& dialect, const ServerCapabilities& promised,
+                    Caller caller) {
   dialect_ = &dialect;
+  promised_ = promised;
+  set_level(LoggingLevel::info);
   caller_ = std::make_shared<const Caller>(std::move(caller));
   initialized_ = false;
   subscribed_.clear();
@@ -70,11 +73,22 @@ void Session::tell_updated_later(const std::string& uri) {
   });
 }
 
+bool Session::promised(unsigned change) const {
+  switch (change) {
+    case tools_changed:
+      return promised_.tools.has_value();
+    case prompts_changed:
+      return promised_.prompts.has_value();
+    default:
+      return promised_.resources.has_value();
+  }
+}
+
 void Session::tell_changes() {
   const unsigned changes = waiting_changes_.exchange(0);
   for (const ChangeName& change : change_names) {
     if (!(changes & change.change)) continue;
-    if (dialect_ && initialized_) notify(change.operation, nullptr, {});
+    if (dialect_ && initialized_ && promised(change.change)) notify(change.operation, nullptr, {});
     for (const auto& [id, listen] : listens_) {
       if (listen.changes & change.change) notify(change.operation, &listen, {});
     }

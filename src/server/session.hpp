@@ -5,10 +5,12 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -35,7 +37,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The stateful conversation, if there is one.
 
-  void begin(const mcp::Dialect& dialect, Caller caller);
+  void begin(const mcp::Dialect& dialect, const ServerCapabilities& promised, Caller caller);
+  const ServerCapabilities& promised() const noexcept { return promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   void set_initialized() noexcept { initialized_ = true; }
@@ -54,6 +57,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::set<std::string> uris;
     /// Of extensions, by the filter's name.
     std::map<std::string, std::set<std::string>> others;
+    /// Answers the request when the connection comes to its end.
+    std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
   };
   bool listen(const rpc::Id& id, Listen listen);
   /// True if that request was one.
@@ -74,6 +79,7 @@ class Session : public std::enable_shared_from_this<Session> {
   json::Document document;
 
  private:
+  bool promised(unsigned change) const;
   void tell_changes();
   void tell_updated(const std::string& uri);
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
@@ -87,6 +93,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
+  ServerCapabilities promised_;
   bool initialized_ = false;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;

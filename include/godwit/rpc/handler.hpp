@@ -38,6 +38,8 @@ class GODWIT_API Call {
   /// Absent for notifications.
   virtual json::View id() const = 0;
   virtual Context& context() = 0;
+  /// One of several messages that came together.
+  virtual bool in_batch() const = 0;
   /// False for notifications: a result would be thrown away.
   virtual bool wants_answer() const = 0;
   /// Exactly one of: begin_result() … end_result(), fail(), or defer().

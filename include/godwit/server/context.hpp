@@ -72,7 +72,8 @@ class GODWIT_API Exchange {
   virtual Error ask_again(std::string_view key, std::string_view why) = 0;
   /// Between these two, asks are put all at once.
   virtual void begin_all() = 0;
-  virtual void end_all() = 0;
+  /// `failed`: one of them cannot be asked, so none is to be.
+  virtual void end_all(bool failed) = 0;
 
   /// The kept result, nothing if the effect is to be done now, or an error to pass on.
   virtual Result<std::optional<std::string>> begin_once(std::string_view key) = 0;
@@ -203,7 +204,6 @@ class GODWIT_API Context {
   Result<std::tuple<typename Asks::Out...>> ask_all(Asks... asks) {
     exchange_->begin_all();
     std::tuple<Result<typename Asks::Out>...> answers{ask(std::move(asks))...};
-    exchange_->end_all();
     const Error* error = nullptr;
     std::apply(
         [&](const auto&... answer) {
@@ -214,6 +214,7 @@ class GODWIT_API Context {
           (look(answer), ...);
         },
         answers);
+    exchange_->end_all(error && !is_suspended(*error));
     if (error) return *error;
     return std::apply(
         [](auto&&... answer) { return std::tuple<typename Asks::Out...>(*std::move(answer)...); },

@@ -182,7 +182,7 @@ std::vector<PromptArgument> prompt_arguments() {
 template <class Input>
 bool read_input(json::View arguments, Input& input, json::DecodeFailure& failure) {
   if constexpr (std::same_as<Input, NoInput>) {
-    return true;
+    return !arguments || arguments.is_object() || failure.expected("an object", arguments);
   } else {
     if constexpr (json::detail::Struct<Input>) {
       if (!arguments) return json::detail::check_required<Input>(0, failure);
