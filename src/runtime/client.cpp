@@ -260,7 +260,9 @@ void Client::call_tool_async(std::string_view tool, RawJson arguments,
 }
 
 void Client::with_session(Function<void(Result<ClientSession*>)> work) {
-  State* const state = state_.get();
+  // The work may destroy the client before post() is through here.
+  const std::shared_ptr<State> alive = state_;
+  State* const state = alive.get();
   state->loop.post([state, work = std::move(work)]() mutable {
     state->use([state, work = std::move(work)](Result<ClientSession*> session) mutable {
       try {

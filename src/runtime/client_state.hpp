@@ -43,6 +43,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
           "a call that waits was made on the client's own thread, which would wait for itself; use "
           "the form with a callback");
     }
+    const auto alive = shared_from_this();  // as with_session() does
     auto promise = std::make_shared<std::promise<Result<T>>>();
     std::future<Result<T>> outcome = promise->get_future();
     Function<void(Result<T>)> done = [promise](Result<T> result) {

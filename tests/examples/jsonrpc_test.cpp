@@ -9,6 +9,7 @@
 
 #include "child.hpp"
 #include "test_data.hpp"
+#include "test_paths.hpp"
 #include "wait.hpp"
 
 namespace godwit {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "child.hpp"
+#include "test_paths.hpp"
 
 namespace godwit {
 namespace {

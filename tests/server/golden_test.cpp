@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mcp_station.hpp"
+#include "test_paths.hpp"
 
 namespace godwit::inline v0 {
 namespace {
