@@ -120,8 +120,10 @@ void Frame::own_object(std::string_view json) {
     // It may say itself what the dialect would add: each member once.
     if (Result<json::Value> value = json::parse(json)) {
       json::Object& members = *value->as_object();
-      if (const auto own = members["resultType"].as_string()) type = *own;
-      if (const json::Object* own = members["_meta"].as_object()) meta = *own;
+      if (const json::Value* own = members.find("resultType")) type = own->as_string().value_or("");
+      if (const json::Value* own = members.find("_meta"); own && own->as_object()) {
+        meta = *own->as_object();
+      }
       members.erase("_meta");
       if (dialect().stateless) members.erase("resultType");
       rest = value->dump();

@@ -90,7 +90,8 @@ TEST_P(Custom, AResultKeepsOneOfEachMember) {
   });
   server.method("acme/type",
                 [] { return json::Value(json::Object{{"resultType", "acme/task"}, {"x", 1}}); });
-  Link link(server, GetParam());
+  server.extension({.id = "com.example/tasks", .result_types = {"acme/task"}});
+  Link link(server, GetParam(), {.capabilities = R"({"extensions":{"com.example/tasks":{}}})"});
   const json::Value meta = link.ask("acme/meta");
   EXPECT_TRUE(equals(meta["result"]["_meta"]["k"], "1")) << meta.dump();
   EXPECT_EQ(count(link.sent_texts.back(), R"("_meta")"), 1u) << link.sent_texts.back();
@@ -98,6 +99,48 @@ TEST_P(Custom, AResultKeepsOneOfEachMember) {
   const json::Value type = link.ask("acme/type");
   EXPECT_EQ(type["result"]["resultType"].as_string(), "acme/task");
   EXPECT_EQ(count(link.sent_texts.back(), R"("resultType")"), 1u) << link.sent_texts.back();
+}
+
+TEST_P(Custom, AResultTypeThatTheClientDoesNotKnowIsNeverSent) {
+  server.method("acme/type", [] { return json::Value(json::Object{{"resultType", "acme/task"}}); });
+  server.extension({.id = "com.example/tasks", .result_types = {"acme/task"}});
+  Link link(server, GetParam());
+  link.check_schema = false;  // older revisions have no types: there it is a member like others
+  const json::Value answer = link.ask("acme/type");
+  if (modern()) {
+    EXPECT_EQ(code_of(answer), -32603);
+  } else {
+    EXPECT_EQ(answer["result"]["resultType"].as_string(), "acme/task");
+  }
+}
+
+TEST_P(Custom, MethodsOfAnExtensionAreForClientsThatDeclareIt) {
+  server.method("acme/do", [] { return json::Value(json::Object{{"x", 1}}); });
+  server.extension({.id = "com.example/do", .methods = {"acme/do"}});
+  Link without(server, GetParam());
+  EXPECT_EQ(code_of(without.ask("acme/do")), modern() ? -32021 : -32601);
+  Link with(server, GetParam(), {.capabilities = R"({"extensions":{"com.example/do":{}}})"});
+  EXPECT_TRUE(equals(with.ask("acme/do")["result"]["x"], "1"));
+}
+
+TEST(CustomListen, FiltersOfAnExtensionAreServedToThoseWhoseValueItIs) {
+  Server server{{.name = "s", .version = "1"}};
+  server.extension({.id = "com.example/jobs", .listen_filters = {"jobIds"}});
+  Link link(server, std::string(revisions().front()),
+            {.capabilities = R"({"extensions":{"com.example/jobs":{}}})"});
+  link.check_schema = false;  // a filter and a notification of an extension
+  link.forget();
+  link.request("subscriptions/listen", R"({"notifications":{"jobIds":["a","b"]}})");
+  ASSERT_EQ(link.sent.size(), 1u);
+  EXPECT_EQ(link.sent[0]["params"]["notifications"].dump(), R"({"jobIds":["a","b"]})");
+  link.forget();
+  server.tell_listeners("jobIds", "c", "acme/job", {R"({"id":"c"})"});
+  server.tell_listeners("jobIds", "b", "acme/job", {R"({"id":"b"})"});
+  server.tell_listeners("others", "b", "acme/job", {"{}"});
+  link.peer->process();
+  ASSERT_EQ(link.sent.size(), 1u);
+  EXPECT_EQ(link.sent[0]["params"]["id"].as_string(), "b");
+  EXPECT_TRUE(link.sent[0]["params"]["_meta"].contains("io.modelcontextprotocol/subscriptionId"));
 }
 
 TEST_P(Custom, ExtensionsAreOfferedWhereTheRevisionHasThem) {

@@ -191,6 +191,8 @@ TEST(Changes, AreToldOnceAndOnlyIfTheyAreOnes) {
   EXPECT_EQ(told(), "");
   server.remove_tool("nothing");
   EXPECT_EQ(told(), "");
+  server.enable_tool("new");
+  EXPECT_EQ(told(), tools);
   server.remove_tool("new");
   EXPECT_EQ(told(), tools);
   server.prompt("q", "", [] { return "x"; });

@@ -226,7 +226,8 @@ TEST(Stdio, AllOutputBeforeTheEndThoughTheReaderIsSlow) {
   Pipe in, out;
   Server server(std::move(in.read), std::move(out.write));
   // Far more than the pipes hold, so that answers queue up in the server.
-  const std::string line = std::string(10'000, 'x') + "\n";
+  std::string line(10'000, 'x');
+  line.push_back('\n');
   std::string expected;
   const pid_t writer = ::fork();
   if (writer == 0) {
