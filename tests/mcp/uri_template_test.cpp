@@ -113,7 +113,8 @@ TEST(UriTemplate, ExpandsEveryKindOfValue) {
 }
 
 TEST(UriTemplate, RefusesValuesThatHaveNoForm) {
-  EXPECT_TRUE(expanded("{a}", {{"a", json::Array{json::Array{}}}}).starts_with("error: "));
+  EXPECT_TRUE(
+      expanded("{a}", {{"a", json::Array{json::Value(json::Array{})}}}).starts_with("error: "));
   EXPECT_TRUE(expanded("{a}", {{"a", json::Object{{"b", json::Object{}}}}}).starts_with("error: "));
   EXPECT_TRUE(expanded("{a}", {{"a", "\xff"}}).starts_with("error: "));
   EXPECT_TRUE(expanded("{a*}", {{"a", json::Object{{"\xff", 1}}}}).starts_with("error: "));

@@ -47,7 +47,7 @@ TEST_F(Middlewares, TimeCallsCountsUntilTheLateAnswer) {
   }));
   Link link(server, "2025-11-25");
   link.request("tools/call", Link::tool_params("later"));
-  clock.advance(std::chrono::seconds(3));
+  link.clock.advance(std::chrono::seconds(3));
   ASSERT_TRUE(late);
   EXPECT_TRUE(took.empty());
   (*late)(std::string("done"));

@@ -97,7 +97,6 @@ TEST(Replay, StateThatIsNotOursIsRefusedAndNotAskedAgain) {
 }
 
 TEST(Replay, TheOrderOfMembersDoesNotCount) {
-  std::atomic<int> effects = 0;
   Process process(std::make_shared<test::TableSealer>());
   process.server->tool("steps", "", [&](Place in, Context& cx) -> Result<std::string> {
     auto answer = cx.elicit<Name>("a", "Name a");
