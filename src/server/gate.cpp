@@ -323,9 +323,9 @@ class Entrance {
     }
     const rpc::Id id = *rpc::Id::from(call_.id());
     listen.id = id.text();
-    listen.request = call_.defer();
-    if (!listen.request) return;
-    const std::shared_ptr<rpc::detail::InFlight> request = listen.request;
+    // Kept by the peer alone: it holds the session, and must not be held by it.
+    const std::shared_ptr<rpc::detail::InFlight> request = call_.defer();
+    if (!request) return;
     std::string acknowledged;
     json::Writer writer(acknowledged);
     writer.begin_object();

@@ -51,7 +51,6 @@ class Session : public std::enable_shared_from_this<Session> {
   // Listening of stateless clients.
 
   struct Listen {
-    std::shared_ptr<rpc::detail::InFlight> request;
     std::string id;  // as JSON
     unsigned changes = 0;
     std::set<std::string> uris;
