@@ -33,6 +33,7 @@ struct Letter {
   std::string text;
   std::optional<Error> error;
   Function<void()> work;
+  Route route = 0;  // of a message to send
 };
 
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
@@ -65,6 +66,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::string_view method() const override { return method_; }
   bool is_notification() const override { return !id_; }
   void* user() const override { return user_.get(); }
+  Route route() const override { return route_; }
 
   /// No answer will be sent any more; the handler's token stops.
   void cancel() {
@@ -79,6 +81,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   // Set once before the handler runs, read on the peer's thread.
   Log log;
   std::shared_ptr<void> user_;
+  Route route_ = 0;
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
   std::size_t passed = 0;  // middleware whose `before` let the call through

@@ -53,7 +53,7 @@ class Peer::Impl::Incoming final : public detail::Call {
     if (impl_.oversized(*out_, begin_, batch_ != nullptr, 1)) return fail(impl_.too_large());
     out_->push_back('}');
     done();
-    impl_.commit(begin_, batch_);
+    impl_.commit(begin_, nullptr, batch_);
   }
 
   void fail(Error error) override {
@@ -86,6 +86,7 @@ class Peer::Impl::Incoming final : public detail::Call {
         std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
     call->log = impl_.options.log;
     call->user_ = impl_.options.user;
+    call->route_ = impl_.output.route();
     call->batch = batch_;
     call->started = started_ ? *started_ : impl_.options.clock->now();
     call->passed = passed_;

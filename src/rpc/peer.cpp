@@ -57,23 +57,19 @@ Peer::~Peer() {
 void Peer::on_message(std::string_view message, std::size_t spare) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) {
-    impl.waiting_messages.emplace_back(message);
-    return;
-  }
-  const Impl::Busy busy(impl);
-  impl.receiving = true;
-  struct Done {
-    bool& flag;
-    ~Done() { flag = false; }
-  } done{impl.receiving};
+  if (impl.receiving) return impl.wait(message);
+  const Impl::Receiving receiving(impl);
   impl.message(message, spare);
-  while (!impl.waiting_messages.empty() && !impl.closed) {
-    const std::string next = std::move(impl.waiting_messages.front());
-    impl.waiting_messages.pop_front();
-    impl.message(next, 0);
-  }
-  if (!impl.closed && impl.mailbox->has_mail()) process();
+  impl.after_message();
+}
+
+void Peer::receive(json::View message) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  if (impl.receiving) return impl.wait(message.source());
+  const Impl::Receiving receiving(impl);
+  impl.message(message);
+  impl.after_message();
 }
 
 void Peer::on_unreadable(const Error& error) {
@@ -143,6 +139,7 @@ void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
                                          .method = std::move(method),
                                          .deadline = later(impl_->options.clock->now(), timeout),
                                          .timeout = timeout,
+                                         .route = output_.route(),
                                          .done = std::move(done)});
   deadline_may_have_moved(before);
 }
@@ -198,6 +195,20 @@ void Peer::send_raw(std::string_view message) {
   if (!impl.closed) output.flush();
 }
 
+void Peer::Via::enter(Impl& impl, Route route) {
+  if (impl.closed) return;
+  before_ = impl.output.route();
+  if (before_ == route) return;  // as always where there is one way only
+  impl_ = &impl;
+  ++impl.busy;
+  impl.output.set_route(route);
+}
+
+void Peer::Via::leave() {
+  if (!impl_->closed) impl_->output.set_route(before_);
+  if (--impl_->busy == 0 && impl_->orphaned) delete impl_;
+}
+
 Batch Peer::batch() { return Batch(*this); }
 
 bool Peer::cancel(CallHandle handle, std::string_view reason) {
@@ -233,9 +244,13 @@ bool Peer::cancel_incoming(const Id& id) {
   const Impl::Busy busy(impl);
   impl.forget(call);
   impl.abandon(*call, Error{.code = code::cancelled, .message = "the request was cancelled"});
+  if (impl.closed) return true;
   if (call->batch) {
+    const Via via(impl, call->route());
     --call->batch->waiting;
-    impl.send_if_complete(*call->batch);
+    impl.send_if_complete(*call->batch, call->route());
+  } else {
+    impl.output.unanswered(call->route());
   }
   return true;
 }
@@ -250,7 +265,7 @@ std::optional<TimePoint> Peer::next_deadline() const {
 Poster Peer::poster() const { return Poster(impl_->mailbox); }
 
 void Poster::operator()(Function<void()> work) const {
-  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work)});
+  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work), 0});
 }
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {

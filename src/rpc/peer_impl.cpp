@@ -30,11 +30,25 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
     error.message = parse_error(std::move(error.message)).message;
     return unreadable(error);
   }
-  if (root->is_array()) {
-    batch(*root);
+  message(*root);
+}
+
+void Peer::Impl::message(json::View root) {
+  if (root.is_array()) {
+    batch(root);
   } else {
-    entry(*root, nullptr);
+    entry(root, nullptr);
   }
+}
+
+void Peer::Impl::after_message() {
+  while (!waiting_messages.empty() && !closed) {
+    const Waiting next = std::move(waiting_messages.front());
+    waiting_messages.pop_front();
+    const Via via(*this, next.route);
+    message(next.text, 0);
+  }
+  if (!closed && mailbox->has_mail()) self.process();
 }
 
 void Peer::Impl::batch(json::View array) {
@@ -47,7 +61,7 @@ void Peer::Impl::batch(json::View array) {
     if (closed) return;
   }
   answers->dispatching = false;
-  send_if_complete(*answers);
+  send_if_complete(*answers, output.route());
 }
 
 void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
@@ -126,6 +140,7 @@ bool Peer::Impl::forget(const DeferredPtr& call) {
 
 void Peer::Impl::deliver(Letter& letter) {
   if (letter.work) return run(letter.work, "posted work");
+  const Via via(*this, letter.route);
   if (!letter.request) return self.send_raw(letter.text);
   DeferredCall& call = *letter.request;
   if (!forget(letter.request)) return;
@@ -145,12 +160,13 @@ void Peer::Impl::deliver(Letter& letter) {
   });
   if (call.batch) {
     --call.batch->waiting;
-    send_if_complete(*call.batch);
+    send_if_complete(*call.batch, letter.route);
   }
 }
 
 void Peer::Impl::run(Function<void()>& work, std::string_view what) noexcept {
   try {
+    const Via via(*this, 0);
     work();
   } catch (...) {
     complain(LogLevel::error, detail::describe_throw("", what, std::current_exception()));
@@ -169,6 +185,7 @@ void Peer::Impl::abandon(DeferredCall& call, Error reason) {
 void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
   if (options.abandoned) {
     try {
+      const Via via(*this, call.route);
       options.abandoned(self, call.id, reason);
     } catch (...) {
       complain(LogLevel::error, detail::describe_throw("PeerOptions::abandoned for", call.method,
@@ -238,15 +255,16 @@ void Peer::Impl::unreadable(const Error& error, const BatchPtr& batch) {
   });
 }
 
-void Peer::Impl::send_if_complete(BatchAnswers& answers) {
-  if (closed || answers.dispatching || answers.waiting > 0 || answers.text.empty()) return;
+void Peer::Impl::send_if_complete(BatchAnswers& answers, Route route) {
+  if (closed || answers.dispatching || answers.waiting > 0) return;
+  if (answers.text.empty()) return output.unanswered(route);
   const std::string text = std::exchange(answers.text, {});
   std::string& out = output.output();
   const std::size_t begin = out.size();
   out.push_back('[');
   out.append(text);
   out.push_back(']');
-  output.finish_message(begin);
+  output.finish_answer(begin, nullptr);
 }
 
 }  // namespace godwit::inline v0::rpc

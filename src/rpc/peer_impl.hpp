@@ -44,6 +44,19 @@ struct Peer::Impl {
     Impl& impl_;
   };
 
+  /// The same while a message is being handled: others that come meanwhile wait.
+  class Receiving {
+   public:
+    explicit Receiving(Impl& impl) noexcept : busy_(impl), impl_(impl) { impl_.receiving = true; }
+    ~Receiving() { impl_.receiving = false; }
+    Receiving(const Receiving&) = delete;
+    Receiving& operator=(const Receiving&) = delete;
+
+   private:
+    Busy busy_;  // outlives the flag
+    Impl& impl_;
+  };
+
   Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_, PeerOptions options_)
       : self(self_),
         output(output_),
@@ -66,7 +79,11 @@ struct Peer::Impl {
   bool receiving = false;
   unsigned busy = 0;
   bool orphaned = false;                     // the Peer is gone; the last Busy deletes this
-  std::deque<std::string> waiting_messages;  // that came while one was being handled
+  struct Waiting {
+    std::string text;
+    Route route;
+  };
+  std::deque<Waiting> waiting_messages;  // that came while one was being handled
 
   std::uint64_t last_number = 0;
   std::uint64_t last_timer = 0;
@@ -88,6 +105,12 @@ struct Peer::Impl {
   // Input.
 
   void message(std::string_view text, std::size_t spare);
+  void message(json::View root);
+  void wait(std::string_view message) {
+    waiting_messages.push_back({std::string(message), output.route()});
+  }
+  /// What came while a message was being handled.
+  void after_message();
   void batch(json::View array);
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
@@ -105,6 +128,7 @@ struct Peer::Impl {
   /// Sends the answer of a deferred call, or the message it wants sent on the way.
   void deliver(detail::Letter& letter);
   /// Runs work of the program that has no one to report to but the log.
+  /// Not on the way of any request.
   void run(Function<void()>& work, std::string_view what) noexcept;
   /// Ends a deferred call that left the tables without an answer.
   void abandon(detail::DeferredCall& call, Error reason);
@@ -124,8 +148,8 @@ struct Peer::Impl {
     if (in_batch && begin > 0) out.push_back(',');
     return begin;
   }
-  void commit(std::size_t begin, const BatchPtr& batch) {
-    if (!batch) output.finish_message(begin);
+  void commit(std::size_t begin, const Error* error, const BatchPtr& batch) {
+    if (!batch) output.finish_answer(begin, error);
   }
   /// Would the answer at the end of `out` make the message too large? A batch is one message.
   bool oversized(const std::string& out, std::size_t begin, bool in_batch,
@@ -145,13 +169,12 @@ struct Peer::Impl {
     std::string& out = target(batch);
     const std::size_t begin = open(out, batch != nullptr);
     write_response(out, error, result, write_id);
-    if (oversized(out, begin, batch != nullptr)) {
-      out.resize(begin);
-      open(out, batch != nullptr);
-      const Error replacement = too_large();
-      write_response(out, &replacement, {}, write_id);
-    }
-    commit(begin, batch);
+    if (!oversized(out, begin, batch != nullptr)) return commit(begin, error, batch);
+    out.resize(begin);
+    open(out, batch != nullptr);
+    const Error replacement = too_large();
+    write_response(out, &replacement, {}, write_id);
+    commit(begin, &replacement, batch);
   }
   template <class WriteId>
   static void write_response(std::string& out, const Error* error, std::string_view result,
@@ -179,7 +202,8 @@ struct Peer::Impl {
   }
   /// An error for a message without a usable id.
   void unreadable(const Error& error, const BatchPtr& batch = nullptr);
-  void send_if_complete(detail::BatchAnswers& answers);
+  /// `route` is the one the batch came by.
+  void send_if_complete(detail::BatchAnswers& answers, Route route);
 };
 
 }  // namespace godwit::inline v0::rpc

@@ -20,6 +20,7 @@
 #include "godwit/mcp/uri_template.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless_headers.hpp"
 
 namespace godwit::inline v0::detail {
 
@@ -38,6 +39,7 @@ struct ToolEntry : Entry {
   Tool tool;
   std::optional<json::Schema> input;  // to check arguments that the handler does not check itself
   std::optional<json::Schema> output;
+  std::vector<mcp::ParamHeader> param_headers;
   bool checks_itself = false;
   bool check_arguments = true;
 };

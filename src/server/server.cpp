@@ -138,6 +138,11 @@ void Server::add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool c
   const std::string what = "the input schema of the tool " + json::quote(tool.name);
   if (!options.input_schema.text.empty()) checks_itself = false;
   entry->input = compile(what, tool.inputSchema, true);
+  json::Document schema;
+  Result<std::vector<mcp::ParamHeader>> headers =
+      mcp::param_headers(*schema.parse(tool.inputSchema.text));
+  if (!headers) refuse(what + " is not usable: " + headers.error().message);
+  entry->param_headers = *std::move(headers);
 #if defined(NDEBUG)
   const bool check_output = impl_->options.check_output;
 #else

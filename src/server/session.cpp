@@ -113,7 +113,7 @@ void Session::tell_filtered(const std::string& filter, const std::string& value,
     const std::string_view rest = std::string_view(params.text).substr(1);
     if (!rest.starts_with('}')) tagged += ',';
     tagged += rest;
-    peer_.notify(method, RawJson{std::move(tagged)});
+    peer_.notify(method, RawJson{std::move(tagged)}, listen.route);
   }
 }
 
@@ -134,10 +134,11 @@ void Session::notify(mcp::Operation operation, const Listen* listen, std::string
     writer.value(uri);
   }
   writer.end_object();
+  const rpc::Route route = listen ? listen->route : 0;
   if (params == "{}") {
-    peer_.notify(dialect.name_of(operation));
+    peer_.notify(dialect.name_of(operation), rpc::no_params, route);
   } else {
-    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)});
+    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)}, route);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless_headers.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail {
@@ -34,6 +35,10 @@ class Session : public std::enable_shared_from_this<Session> {
   const PeerFacts& facts() const noexcept { return facts_; }      // any thread
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
+
+  /// Set while a message is handled whose carrier has fields that must agree with it. Such a carrier
+  /// brings stateless requests here, and nothing else.
+  const mcp::CarrierFields* carrier = nullptr;
 
   // The stateful conversation, if there is one.
 
@@ -51,7 +56,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Listening of stateless clients.
 
   struct Listen {
-    std::string id;  // as JSON
+    std::string id;        // as JSON
+    rpc::Route route = 0;  // that it came by
     unsigned changes = 0;
     std::set<std::string> uris;
     /// Of extensions, by the filter's name.

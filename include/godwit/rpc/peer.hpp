@@ -76,6 +76,8 @@ struct PeerOptions {
 struct CallOptions {
   /// Limits::call_timeout if not set.
   std::optional<Duration> timeout{};
+  /// The way it is to take; that of the message being handled if not set.
+  std::optional<Route> route{};
 };
 
 /// Names an own call while it is waiting.
@@ -127,6 +129,9 @@ class GODWIT_API Peer final : public Receiver {
 
   /// One whole message. Called from inside a handler it is kept until that one is done.
   void receive(std::string_view message) { on_message(message, 0); }
+  /// The same for one that is parsed already, within the limits of this peer; it must live as long
+  /// as the call. For hosts that look into messages before they know whose they are.
+  void receive(json::View message);
   void on_message(std::string_view message, std::size_t spare) override;
   void on_unreadable(const Error& error) override;
   /// The other side will send nothing more: waiting calls fail, requests in flight are told to
@@ -147,13 +152,16 @@ class GODWIT_API Peer final : public Receiver {
   template <class Out = json::Value, class Params = NoParams>
   CallHandle call(std::string_view method, const Params& params, Done<Out> done,
                   const CallOptions& options = {}) {
+    const Via via(*this, options.route);
     Outgoing request(*this, output_.output(), method, Outgoing::Kind::request);
     write_params(request, params);
     return finish_request(request, adapt<Out>(std::move(done)), options);
   }
   /// Tells the other side something. Nothing comes back.
   template <class Params = NoParams>
-  void notify(std::string_view method, const Params& params = {}) {
+  void notify(std::string_view method, const Params& params = {},
+              std::optional<Route> route = {}) {
+    const Via via(*this, route);
     Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
     write_params(notification, params);
     finish_notification(notification);
@@ -201,6 +209,26 @@ class GODWIT_API Peer final : public Receiver {
   friend class Context;
   struct Impl;
   using RawDone = Function<void(Result<json::View>)>;
+
+  /// Sends by another route as long as it lives, or until the peer closes.
+  class GODWIT_API Via {
+   public:
+    Via(Peer& peer, std::optional<Route> route) {
+      if (route) enter(*peer.impl_, *route);
+    }
+    Via(Impl& impl, Route route) { enter(impl, route); }
+    ~Via() {
+      if (impl_) leave();
+    }
+    Via(const Via&) = delete;
+    Via& operator=(const Via&) = delete;
+
+   private:
+    void enter(Impl& impl, Route route);
+    void leave();
+    Impl* impl_ = nullptr;
+    Route before_ = 0;
+  };
 
   /// A request or notification being written; taken back if it is not finished.
   class GODWIT_API Outgoing {

@@ -1,0 +1,6 @@
+// Umbrella of the web module: MCP over HTTP.
+#pragma once
+
+#include "godwit/web/endpoint.hpp"
+#include "godwit/web/event_store.hpp"
+#include "godwit/web/memory_event_store.hpp"
