@@ -133,7 +133,7 @@ void Connection::serve() {
   keep_ = parser_.keep_alive() && !server_.draining;
   const Request& parsed = parser_.request();
   head_only_ = parsed.method == "HEAD";
-  chunked_ = parser_.is_http_1_1();
+  chunked_ = parser_.takes_chunks();
   owner_ = nullptr;
   phase_ = Phase::answering;
   if (parser_.wants_upgrade()) return upgrade();

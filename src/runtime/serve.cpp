@@ -9,6 +9,7 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
 #include "godwit/transport/rpc_server.hpp"
+#include "godwit/web/web_server.hpp"
 
 namespace godwit::inline v0 {
 
@@ -18,10 +19,11 @@ constexpr std::string_view usage =
     "  --stdio              speak over stdin and stdout (the default)\n"
     "  --tcp HOST:PORT      listen on a TCP socket\n"
     "  --unix PATH          listen on a unix socket\n"
+    "  --http HOST:PORT     listen for HTTP, at the path /mcp\n"
     "  --help               show this\n";
 
 struct Place {
-  enum class Kind { stdio, tcp, unix_socket, help } kind = Kind::stdio;
+  enum class Kind { stdio, tcp, unix_socket, http, help } kind = Kind::stdio;
   std::string target{};
 };
 
@@ -39,6 +41,11 @@ Result<Place> read_arguments(int argc, char** argv) {
       place.kind = Place::Kind::stdio;
     } else if (option == "--tcp" || option == "--unix") {
       place.kind = option == "--tcp" ? Place::Kind::tcp : Place::Kind::unix_socket;
+      Result<std::string> target = value();
+      if (!target) return std::move(target).error();
+      place.target = *std::move(target);
+    } else if (option == "--http") {
+      place.kind = Place::Kind::http;
       Result<std::string> target = value();
       if (!target) return std::move(target).error();
       place.target = *std::move(target);
@@ -65,6 +72,30 @@ Result<std::string> open(RpcServer& server, const Place& place) {
   return std::string("stdio");
 }
 
+int serve_http(Server& server, const std::string& name, const Place& place) {
+  Loop loop;
+  const Result<Address> address = Address::parse(place.target);
+  if (!address) {
+    std::cerr << name << ": " << address.error().message << "\n";
+    return 2;
+  }
+  Result<WebServer> web = WebServer::listen(loop, server, *address);
+  if (!web) {
+    std::cerr << name << ": " << web.error().message << "\n";
+    return 1;
+  }
+  std::cerr << "listening on " << web->url() << std::endl;
+  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) {
+    web->drain([&] { loop.stop(); });
+  });
+  if (!signals) {
+    std::cerr << name << ": " << signals.error().message << "\n";
+    return 1;
+  }
+  loop.run();
+  return 0;
+}
+
 }  // namespace
 
 int serve(Server& server, int argc, char** argv) {
@@ -82,6 +113,7 @@ int serve(Server& server, int argc, char** argv) {
   }
   detail::ensure_sealer(server);
   std::signal(SIGPIPE, SIG_IGN);
+  if (place->kind == Place::Kind::http) return serve_http(server, name, *place);
   Loop loop;
   RpcServer connections(loop, server.router(), server.peer_options());
   const Result<std::string> address = open(connections, *place);

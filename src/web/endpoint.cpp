@@ -362,6 +362,8 @@ void Endpoint::process() {
   impl_->settle();
 }
 
+void Endpoint::set_port(std::uint16_t port) noexcept { impl_->options.access.port = port; }
+
 void Endpoint::drain() {
   impl_->draining = true;
   std::vector<Lane*> lanes;

@@ -60,6 +60,9 @@ class GODWIT_API Endpoint final : public http::Handler {
   /// Sends what handlers on other threads have answered.
   void process();
 
+  /// The port that is listened on, once it is known (EndpointOptions::access).
+  void set_port(std::uint16_t port) noexcept;
+
   /// Tells everyone that this is the end: listens are answered, running handlers are asked to stop.
   /// What they answer is still sent.
   void drain();
@@ -69,8 +72,9 @@ class GODWIT_API Endpoint final : public http::Handler {
   /// Requests and streams that are open.
   std::size_t open_exchanges() const noexcept;
 
- private:
   struct Impl;
+
+ private:
   std::unique_ptr<Impl> impl_;
 };
 
