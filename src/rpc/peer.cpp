@@ -284,6 +284,10 @@ void Peer::unschedule(TimerHandle timer) {
   impl_->timers.erase(found);
 }
 
+void Peer::let_go(Route route) {
+  if (!impl_->closed) output_.let_go(route);
+}
+
 void Peer::set_rules(const Rules& rules) { impl_->options.rules = rules; }
 
 void Peer::expire(TimePoint now) {

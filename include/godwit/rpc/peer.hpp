@@ -193,6 +193,8 @@ class GODWIT_API Peer final : public Receiver {
   /// Runs the work once, in expire(), after this much time; never if the peer closes before.
   TimerHandle schedule(Duration after, Function<void()> work);
   void unschedule(TimerHandle timer);
+  /// Ends the connection that carries this way, and not the way (Output::let_go).
+  void let_go(Route route);
   /// From the next message on: for protocols that agree on their rules while they talk.
   void set_rules(const Rules& rules);
 
