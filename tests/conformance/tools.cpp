@@ -103,7 +103,8 @@ void add_telling_tools(godwit::Server& server) {
               }));
 
   server.tool("test_reconnection", "Answers after the client has come back for the answer",
-              godwit::blocking([] {
+              godwit::blocking([](godwit::Context& cx) {
+                cx.close_stream();
                 pause();
                 pause();
                 return "Reconnection test completed successfully.";
