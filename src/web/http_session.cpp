@@ -53,6 +53,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   on_stack_ = stream.get();
   on_stack_route_ = route_ = ++last_route_;
   const rpc::Route route = route_;
+  let_go_later_ = false;
   peer().receive(message);
   on_stack_ = nullptr;
   route_ = 0;
@@ -66,6 +67,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   EventStream& kept = *streams_.emplace(route, std::move(stream)).first->second;
   if (kept.finished()) return finish(route);
   if (primes()) kept.begin(true);
+  if (std::exchange(let_go_later_, false)) kept.let_go();
   if (!keep_alive_) keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
   rearm();
 }
@@ -153,7 +155,11 @@ void HttpSession::unanswered(rpc::Route route) {
 
 void HttpSession::let_go(rpc::Route route) {
   EventStream* stream = find(route);
-  if (stream && stream != on_stack_) stream->let_go();
+  if (stream == on_stack_) {
+    let_go_later_ = true;  // the handler was faster than the call that started it
+  } else if (stream) {
+    stream->let_go();
+  }
 }
 
 void HttpSession::finish(rpc::Route route) {

@@ -66,6 +66,7 @@ class HttpSession final : public Conversation {
   /// The request being handled; it moves to the others if it is not answered at once.
   EventStream* on_stack_ = nullptr;
   rpc::Route on_stack_route_ = 0;
+  bool let_go_later_ = false;
   std::unique_ptr<EventStream> standalone_;
   std::unordered_map<rpc::Route, std::unique_ptr<EventStream>> streams_;
   /// Those that are over and may be asked for again, oldest first.
