@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
@@ -45,8 +44,12 @@ class GODWIT_API RequestParser {
   static constexpr std::size_t padding = 64;
 
   explicit RequestParser(const Limits& limits = {});
+  ~RequestParser();
+  RequestParser(RequestParser&&) noexcept;
+  RequestParser& operator=(RequestParser&&) noexcept;
 
-  /// Where to put the next bytes; never empty. Ends the life of requests handed out before.
+  /// Where to put the next bytes; never empty as long as next() is called until it gives none. Ends
+  /// the life of requests handed out before.
   std::span<char> prepare();
   /// So many bytes were put there.
   void commit(std::size_t size) noexcept;
@@ -65,7 +68,7 @@ class GODWIT_API RequestParser {
   /// "Connection: upgrade" is there, with an Upgrade field.
   bool wants_upgrade() const noexcept;
 
-  /// 400, 413, 414, 431, 501 or 505.
+  /// 400, 413, 414, 417, 431, 501 or 505.
   int status() const noexcept { return status_; }
   const Error& error() const noexcept { return error_; }
 
@@ -80,7 +83,18 @@ class GODWIT_API RequestParser {
   std::size_t capacity() const noexcept;
 
  private:
-  // (the author of the source fills this in)
+  struct Impl;
+
+  Event next_body();
+  Event tell_head();
+  Event done();
+  void look_at_head();
+  Event fail(int status, std::string why);
+
+  std::unique_ptr<Impl> impl_;
+  Request request_;
+  int status_ = 0;
+  Error error_;
 };
 
 }  // namespace godwit::inline v0::http
