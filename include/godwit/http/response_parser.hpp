@@ -1,5 +1,6 @@
-// ResponseParser: reads HTTP/1.1 responses from a stream of bytes, piece by piece, as a client does:
-// the body is handed out as it comes, which is what event streams need. As strict as RequestParser.
+// ResponseParser: reads HTTP/1.1 responses from a stream of bytes, piece by piece, as a client
+// does: the body is handed out as it comes, which is what event streams need. As strict as
+// RequestParser.
 //
 // Owns one buffer that is reused; views are into it. One thread at a time.
 #pragma once
@@ -10,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
@@ -35,11 +35,15 @@ class GODWIT_API ResponseParser {
   };
 
   explicit ResponseParser(const Limits& limits = {});
+  ~ResponseParser();
+  ResponseParser(ResponseParser&&) noexcept;
+  ResponseParser& operator=(ResponseParser&&) noexcept;
 
   /// To be called before each request is sent: its method decides whether the answer has a body.
   void begin(std::string_view method);
 
-  /// Where to put the next bytes; never empty. Ends the life of views handed out before.
+  /// Where to put the next bytes; never empty as long as next() is called until it gives none. Ends
+  /// the life of views handed out before.
   std::span<char> prepare();
   void commit(std::size_t size) noexcept;
   /// The other side ended the connection. The end of a body without a length; an error elsewhere.
@@ -53,13 +57,25 @@ class GODWIT_API ResponseParser {
   FieldsView fields() const noexcept { return fields_; }
   std::string_view body() const noexcept { return body_; }
   const Error& error() const noexcept { return error_; }
-  /// Whether the connection can take another request after the end.
+  /// Whether the connection can take another request after the end. Not if bytes came that nobody
+  /// asked for.
   bool reusable() const noexcept;
-  /// Bytes behind a 101 response: of the protocol that was switched to.
+  /// Bytes behind the end: after a 101 response, of the protocol that was switched to.
   std::string_view rest() const noexcept;
 
  private:
-  // (the author of the source fills this in)
+  struct Impl;
+
+  Event next_head();
+  Event next_body();
+  Event more();
+  Event fail(std::string why);
+
+  std::unique_ptr<Impl> impl_;
+  int status_ = 0;
+  FieldsView fields_;
+  std::string_view body_;
+  Error error_;
 };
 
 }  // namespace godwit::inline v0::http
