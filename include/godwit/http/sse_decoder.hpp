@@ -23,7 +23,7 @@ class GODWIT_API SseDecoder {
     /// event() is the next one. Events without data are handed out, too, if they carry an id or a
     /// retry: that is how a server says where to resume.
     event,
-    /// An event is larger than Limits::sse_event_bytes. It stays so.
+    /// An event, or a line of it, is larger than Limits::sse_event_bytes. It stays so.
     failed,
   };
 
@@ -43,7 +43,32 @@ class GODWIT_API SseDecoder {
   const Error& error() const noexcept { return error_; }
 
  private:
-  // (the author of the source fills this in)
+  bool find_line(std::string_view& line);
+  bool skip_start();
+  void take_line(std::string_view line);
+  void begin_event() noexcept;
+
+  std::size_t most_;
+  std::string in_;
+  std::size_t at_ = 0;       // of the line that is being read
+  std::size_t scanned_ = 0;  // up to here there is neither CR nor LF
+  std::size_t lf_ = 0;       // the next LF, or the end of what was searched for it
+  bool at_start_ = true;     // a byte order mark may come
+  bool after_cr_ = false;    // an LF that comes now belongs to the CR
+  bool handed_out_ = false;
+  bool failed_ = false;
+
+  // The event that is being read.
+  std::string type_;
+  std::string data_;
+  std::string id_;
+  bool has_data_ = false;
+  bool has_id_ = false;
+  std::optional<std::uint64_t> retry_;
+
+  SseEvent event_;
+  std::string last_id_;
+  Error error_;
 };
 
 }  // namespace godwit::inline v0::http
