@@ -243,6 +243,10 @@ bool RequestParser::keep_alive() const noexcept {
   return impl_->version == Impl::Version::http_1_1 || facts.keep_alive;
 }
 
+bool RequestParser::takes_chunks() const noexcept {
+  return impl_->version == Impl::Version::http_1_1;
+}
+
 bool RequestParser::wants_upgrade() const noexcept {
   const MessageReader::Facts& facts = impl_->in.facts();
   // RFC 9110 7.8: it means nothing in HTTP/1.0.

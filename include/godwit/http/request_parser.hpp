@@ -65,6 +65,8 @@ class GODWIT_API RequestParser {
   /// Whether the connection may be used for another request after this one: HTTP/1.1 without
   /// "Connection: close", or HTTP/1.0 with "keep-alive".
   bool keep_alive() const noexcept;
+  /// False for HTTP/1.0, which does not know answers in chunks.
+  bool takes_chunks() const noexcept;
   /// "Connection: upgrade" is there, with an Upgrade field.
   bool wants_upgrade() const noexcept;
 
