@@ -1,4 +1,5 @@
-// Stream: bytes in and out of a descriptor: pipe, socket, terminal, regular file, /dev/null.
+// Stream: bytes in and out of a descriptor: pipe, socket, terminal, regular file, /dev/null; or of
+// TLS over such a Stream (tls.hpp), which is used in the same way.
 //
 // Owner: whoever reads and writes; the descriptor belongs to the Stream and is closed with it.
 // Threads: the one that drives the loop. Callbacks of the Handler come from the loop, never from
@@ -19,6 +20,13 @@
 #include "godwit/io/loop.hpp"
 
 namespace godwit::inline v0 {
+
+class Stream;
+namespace detail {
+struct StreamState;
+Stream make_stream(std::shared_ptr<StreamState> state) noexcept;
+StreamState& state_of(Stream& stream) noexcept;
+}  // namespace detail
 
 class GODWIT_API Stream {
  public:
@@ -79,13 +87,17 @@ class GODWIT_API Stream {
   /// Who is at the other end of a socket: "127.0.0.1:4711", "[::1]:80", "unix"; empty for the rest.
   std::string peer() const;
 
+  /// Whether TLS protects the bytes.
+  bool secure() const noexcept;
+
   /// Keeps something alive as long as the Stream is open.
   void attach(std::shared_ptr<void> companion) noexcept;
 
  private:
-  struct State;
-  explicit Stream(std::shared_ptr<State> state) noexcept;
-  std::shared_ptr<State> state_;
+  friend Stream detail::make_stream(std::shared_ptr<detail::StreamState> state) noexcept;
+  friend detail::StreamState& detail::state_of(Stream& stream) noexcept;
+  explicit Stream(std::shared_ptr<detail::StreamState> state) noexcept;
+  std::shared_ptr<detail::StreamState> state_;
 };
 
 }  // namespace godwit::inline v0
