@@ -44,6 +44,14 @@ struct Limits {
   /// Connections a listener keeps open at once.
   std::size_t connections = 10'000;
 
+  // TLS.
+
+  /// From the first byte to the end of the handshake. It costs a peer nothing to open a connection
+  /// and say nothing.
+  Duration tls_handshake_time = std::chrono::seconds(10);
+  /// Bytes of the peer in one handshake: more than the longest chain of certificates in use.
+  std::size_t tls_handshake_bytes = 256u << 10;
+
   // HTTP.
 
   /// A request line or status line, one header line, all header lines together, and their number.
