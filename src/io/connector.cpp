@@ -15,6 +15,7 @@
 #include "io/loop_core.hpp"
 #include "io/socket_address.hpp"
 #include "io/system.hpp"
+#include "io/tls_core.hpp"
 
 namespace godwit::inline v0 {
 
@@ -47,6 +48,9 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   Loop::Work work;  // a lookup on its thread is something that can still wake the loop
   std::string name;
   OnConnect done;
+  std::optional<TlsContext> tls;
+  std::string server_name;
+  std::optional<Stream> securing;  // its handshake is under way
   std::shared_ptr<Mailbox> mailbox;
   std::vector<detail::SocketAddress> addresses;
   std::size_t next = 0;
@@ -93,8 +97,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         const int on = 1;
         ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       }
-      if (::connect(fd.get(), address.get(), address.size) == 0)
-        return finish(Stream::open(loop, std::move(fd)));
+      if (::connect(fd.get(), address.get(), address.size) == 0) return secure(std::move(fd));
       if (errno != EINPROGRESS) {
         last_error = errno;
         continue;
@@ -119,9 +122,21 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     socklen_t size = sizeof code;
     ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &code, &size);
     Descriptor fd(socket.release());
-    if (code == 0) return finish(Stream::open(loop, std::move(fd)));
+    if (code == 0) return secure(std::move(fd));
     last_error = code;
     try_next();
+  }
+
+  void secure(Descriptor fd) {
+    auto stream = Stream::open(loop, std::move(fd));
+    if (!stream || !tls) return finish(std::move(stream));
+    stream = tls_connect(loop, std::move(*stream), *tls, server_name);
+    if (!stream) return finish(fail(stream.error().message));
+    securing.emplace(std::move(*stream));
+    detail::tls_handshake(*securing, [this](const Result<void>& how) {
+      if (!how) return finish(fail(how.error().message));
+      finish(std::move(*securing));
+    });
   }
 
   void finish(Result<Stream> result) {
@@ -137,6 +152,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     timer.cancel();
     boost::system::error_code ignored;
     socket.close(ignored);
+    securing.reset();
     if (mailbox) {
       const std::lock_guard lock(mailbox->mutex);
       mailbox->loop = nullptr;
@@ -157,9 +173,15 @@ Connector& Connector::operator=(Connector&& other) noexcept {
 }
 
 void Connector::tcp(const Address& address, OnConnect done, Duration timeout) {
+  tcp(address, std::move(done), ConnectOptions{.timeout = timeout});
+}
+
+void Connector::tcp(const Address& address, OnConnect done, ConnectOptions options) {
   if (attempt_) attempt_->give_up();
   attempt_ = std::make_shared<Attempt>(*loop_, address.text(), std::move(done));
-  attempt_->limit(timeout);
+  attempt_->limit(options.timeout);
+  attempt_->tls = std::move(options.tls);
+  attempt_->server_name = options.server_name.empty() ? address.host : options.server_name;
   if (auto known = detail::numeric(address)) {
     loop_->post([attempt = attempt_, where = *known] {
       attempt->on_found(std::vector<detail::SocketAddress>{where});
