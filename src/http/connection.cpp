@@ -57,7 +57,11 @@ void Connection::refuse(int status, std::string_view why) {
 // Reading.
 
 std::span<char> Connection::on_space() {
-  return parser_.prepare();
+  static thread_local char discarded[4096];
+  if (phase_ == Phase::lingering) return discarded;
+  const std::span<char> space = parser_.prepare();
+  if (!space.empty()) return space;
+  return discarded;  // not reached: reading has been paused long before
 }
 
 void Connection::on_data(std::size_t size) {
@@ -140,6 +144,7 @@ void Connection::serve() {
   if (peer_.empty()) peer_ = stream_.peer();
   Request request = parsed;
   request.peer = peer_;
+  request.secure = stream_.secure();
   try {
     server_.handler.on_request(request, *this);
   } catch (const std::exception& e) {
@@ -154,7 +159,10 @@ void Connection::serve() {
 }
 
 void Connection::upgrade() {
+  if (peer_.empty()) peer_ = stream_.peer();
   Request request = parser_.request();
+  request.peer = peer_;
+  request.secure = stream_.secure();
   const auto refusal = server_.handler.on_upgrade(request, stream_, parser_.rest());
   if (!refusal) {
     phase_ = Phase::closed;  // the stream is somebody else's now

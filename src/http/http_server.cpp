@@ -26,7 +26,11 @@ namespace {
 
 ListenerOptions listener_options(const HttpServerOptions& options) {
   // Those beyond the bound are told so, which only works if they are let in first.
-  return ListenerOptions{.connections = options.limits.connections + 100, .log = options.log};
+  return ListenerOptions{.connections = options.limits.connections + 100,
+                         .per_address = options.limits.http_connections_per_address,
+                         .share_port = options.share_port,
+                         .tls = options.tls,
+                         .log = options.log};
 }
 
 }  // namespace

@@ -68,13 +68,14 @@ Result<WebServer> WebServer::listen(Loop& loop, Server& server, const Address& a
       loop, address, *state->endpoint,
       {.limits = server.options().limits,
        .log = server.options().log,
-       .share_port = options.share_port});
+       .share_port = options.share_port,
+       .tls = options.tls});
   if (!http) return std::move(http).error();
   state->http.emplace(*std::move(http));
   if (const auto bound = Address::parse(state->http->address())) {
     state->endpoint->set_port(bound->port);
   }
-  state->url = "http://" + state->http->address() + path;
+  state->url = (options.tls ? "https://" : "http://") + state->http->address() + path;
   return WebServer(std::move(state));
 }
 

@@ -23,6 +23,7 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
+#include "godwit/io/tls.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -44,8 +45,10 @@ class GODWIT_API Handler {
 struct HttpServerOptions {
   Limits limits{};
   Log log{};
-  /// Other servers of this process (or of this user) listen on the same port.
+  /// Several servers of this user listen on the same port, typically one per thread.
   bool share_port = false;
+  /// If set, only HTTPS is spoken.
+  std::optional<TlsContext> tls{};
 };
 
 class GODWIT_API HttpServer {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "godwit/base/clock.hpp"
@@ -26,6 +27,8 @@ struct WebServerOptions {
   EndpointOptions endpoint{};
   /// Listens on the port together with others of this process.
   bool share_port = false;
+  /// If set, only HTTPS is spoken.
+  std::optional<TlsContext> tls{};
 };
 
 class GODWIT_API WebServer {
