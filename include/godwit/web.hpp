@@ -4,4 +4,5 @@
 #include "godwit/web/endpoint.hpp"
 #include "godwit/web/event_store.hpp"
 #include "godwit/web/memory_event_store.hpp"
+#include "godwit/web/metrics.hpp"
 #include "godwit/web/web_server.hpp"

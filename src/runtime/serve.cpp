@@ -8,63 +8,27 @@
 #include "default_sealer.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
+#include "godwit/io/tls.hpp"
 #include "godwit/transport/rpc_server.hpp"
 #include "godwit/web/web_server.hpp"
+#include "serve_options.hpp"
 
 namespace godwit::inline v0 {
 
 namespace {
 
-constexpr std::string_view usage =
-    "  --stdio              speak over stdin and stdout (the default)\n"
-    "  --tcp HOST:PORT      listen on a TCP socket\n"
-    "  --unix PATH          listen on a unix socket\n"
-    "  --http HOST:PORT     listen for HTTP, at the path /mcp\n"
-    "  --help               show this\n";
+using detail::ServeOptions;
+using Place = ServeOptions::Place;
 
-struct Place {
-  enum class Kind { stdio, tcp, unix_socket, http, help } kind = Kind::stdio;
-  std::string target{};
-};
-
-Result<Place> read_arguments(int argc, char** argv) {
-  Place place;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const auto value = [&]() -> Result<std::string> {
-      if (i + 1 < argc) return std::string(argv[++i]);
-      return error(std::string(option) + " needs a value");
-    };
-    if (option == "--help" || option == "-h") {
-      place.kind = Place::Kind::help;
-    } else if (option == "--stdio") {
-      place.kind = Place::Kind::stdio;
-    } else if (option == "--tcp" || option == "--unix") {
-      place.kind = option == "--tcp" ? Place::Kind::tcp : Place::Kind::unix_socket;
-      Result<std::string> target = value();
-      if (!target) return std::move(target).error();
-      place.target = *std::move(target);
-    } else if (option == "--http") {
-      place.kind = Place::Kind::http;
-      Result<std::string> target = value();
-      if (!target) return std::move(target).error();
-      place.target = *std::move(target);
-    } else {
-      return error("unknown option " + std::string(option));
-    }
-  }
-  return place;
-}
-
-Result<std::string> open(RpcServer& server, const Place& place) {
-  switch (place.kind) {
-    case Place::Kind::tcp: {
-      Result<Address> address = Address::parse(place.target);
+Result<std::string> open(RpcServer& server, const ServeOptions& options) {
+  switch (options.place) {
+    case Place::tcp: {
+      Result<Address> address = Address::parse(options.target);
       if (!address) return std::move(address).error();
       return server.listen_tcp(*address);
     }
-    case Place::Kind::unix_socket:
-      return server.listen_unix(place.target);
+    case Place::unix_socket:
+      return server.listen_unix(options.target);
     default:
       break;
   }
@@ -72,64 +36,94 @@ Result<std::string> open(RpcServer& server, const Place& place) {
   return std::string("stdio");
 }
 
-int serve_http(Server& server, const std::string& name, const Place& place) {
+bool is_own_machine(const Address& address) {
+  return address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
+}
+
+Result<void> serve_streams(Server& server, const ServeOptions& options) {
   Loop loop;
-  const Result<Address> address = Address::parse(place.target);
-  if (!address) {
-    std::cerr << name << ": " << address.error().message << "\n";
-    return 2;
-  }
-  Result<WebServer> web = WebServer::listen(loop, server, *address);
-  if (!web) {
-    std::cerr << name << ": " << web.error().message << "\n";
-    return 1;
-  }
-  std::cerr << "listening on " << web->url() << std::endl;
-  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) {
-    web->drain([&] { loop.stop(); });
-  });
-  if (!signals) {
-    std::cerr << name << ": " << signals.error().message << "\n";
-    return 1;
-  }
+  RpcServer connections(loop, server.router(), server.peer_options());
+  const Result<std::string> address = open(connections, options);
+  if (!address) return address.error();
+  if (options.place != Place::stdio) std::cerr << "listening on " << *address << std::endl;
+  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { connections.close(); });
+  if (!signals) return signals.error();
+  connections.on_closed([&] { loop.stop(); });
   loop.run();
-  return 0;
+  return {};
+}
+
+Result<void> serve_http(Server& server, const ServeOptions& options) {
+  const Result<Address> address = Address::parse(options.target);
+  if (!address) return address.error();
+  if (!is_own_machine(*address) && !options.expose) {
+    return error("refusing to listen on " + address->text() +
+                 ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind "
+                 "a proxy that asks who it is, or say --expose if this is what you want");
+  }
+  WebServerOptions web;
+  if (!options.certificate.empty()) {
+    Result<TlsContext> tls = TlsContext::server(
+        {.certificate_file = options.certificate, .key_file = options.key});
+    if (!tls) return std::move(tls).error();
+    web.tls = *std::move(tls);
+  }
+  web.endpoint.path = options.path;
+  web.endpoint.sse_path = options.sse_path;
+  web.endpoint.health_path = options.health_path;
+  if (!options.metrics_path.empty()) {
+    web.endpoint.metrics_path = options.metrics_path;
+    web.endpoint.metrics = std::make_shared<Metrics>();
+    server.use(web.endpoint.metrics->middleware());
+  }
+  web.endpoint.access.hosts = options.hosts;
+  web.endpoint.access.origins = options.origins;
+  web.endpoint.stateful = options.stateful;
+  web.endpoint.stateless = options.stateless;
+  web.threads = options.threads;
+  Loop loop;
+  Result<WebServer> listening = WebServer::listen(loop, server, *address, web);
+  if (!listening) return std::move(listening).error();
+  std::cerr << "listening on " << listening->url() << std::endl;
+  if (!is_own_machine(*address)) {
+    std::cerr << "anybody who can reach this address can call the server"
+              << (web.tls ? "" : ", and read along") << std::endl;
+  }
+  const auto signals = Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
+    if (number != SIGHUP) return listening->drain([&] { loop.stop(); });
+    if (!web.tls) return;
+    const Result<void> read = web.tls->reload();
+    std::cerr << (read ? "the certificate was read again"
+                       : "the old certificate stays: " + read.error().message)
+              << std::endl;
+  });
+  if (!signals) return signals.error();
+  loop.run();
+  return {};
 }
 
 }  // namespace
 
 int serve(Server& server, int argc, char** argv) {
   const std::string name = argc > 0 ? argv[0] : server.options().name;
-  const Result<Place> place = read_arguments(argc, argv);
-  if (!place) {
-    std::cerr << name << ": " << place.error().message << "\n" << usage;
+  const Result<ServeOptions> options = ServeOptions::parse(argc, argv);
+  if (!options) {
+    std::cerr << name << ": " << options.error().message << "\n" << ServeOptions::usage();
     return 2;
   }
-  if (place->kind == Place::Kind::help) {
+  if (options->place == Place::help) {
     std::cout << server.options().name << " " << server.options().version
               << ", a server of the Model Context Protocol\n"
-              << usage;
+              << ServeOptions::usage();
     return 0;
   }
   detail::ensure_sealer(server);
   std::signal(SIGPIPE, SIG_IGN);
-  if (place->kind == Place::Kind::http) return serve_http(server, name, *place);
-  Loop loop;
-  RpcServer connections(loop, server.router(), server.peer_options());
-  const Result<std::string> address = open(connections, *place);
-  if (!address) {
-    std::cerr << name << ": " << address.error().message << "\n";
-    return 1;
-  }
-  if (place->kind != Place::Kind::stdio) std::cerr << "listening on " << *address << std::endl;
-  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { connections.close(); });
-  if (!signals) {
-    std::cerr << name << ": " << signals.error().message << "\n";
-    return 1;
-  }
-  connections.on_closed([&] { loop.stop(); });
-  loop.run();
-  return 0;
+  const Result<void> served = options->place == Place::http ? serve_http(server, *options)
+                                                            : serve_streams(server, *options);
+  if (served) return 0;
+  std::cerr << name << ": " << served.error().message << "\n";
+  return 1;
 }
 
 }  // namespace godwit::inline v0

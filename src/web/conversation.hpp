@@ -32,6 +32,7 @@ class Conversation : public rpc::Output {
   void close() noexcept { peer_.reset(); }
   /// What was written since `begin`, which the caller cuts off again.
   std::string_view written(std::size_t begin) const {
+    endpoint_.bytes_out += endpoint_.buffer.size() - begin;
     return std::string_view(endpoint_.buffer).substr(begin);
   }
   virtual std::optional<TimePoint> own_deadline() const = 0;

@@ -1,6 +1,7 @@
 #include "godwit/web/endpoint.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "endpoint_impl.hpp"
 #include "event_stream.hpp"
@@ -11,6 +12,8 @@
 #include "lane.hpp"
 #include "mcp/era/stateless.hpp"
 #include "random_id.hpp"
+#include "relay.hpp"
+#include "sse_session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0 {
@@ -45,6 +48,13 @@ bool is_path(std::string_view path, std::string_view wanted) {
   if (path == wanted) return true;
   return path.size() == wanted.size() + 1 && path.ends_with('/') && path.starts_with(wanted);
 }
+
+/// Keeps others off the document.
+struct InUse {
+  bool& flag;
+  bool before = std::exchange(flag, true);
+  ~InUse() { flag = before; }
+};
 
 http::Fields retry_later() { return {{"Retry-After", "1"}}; }
 
@@ -117,6 +127,16 @@ void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchan
     refuse(request, exchange, status, rpc::code::invalid_request, message, more);
   };
   if (const auto why = options.access.refusal(request)) return bad(403, *why);
+  if (!options.health_path.empty() && request.path() == options.health_path) {
+    return exchange.respond(draining ? 503 : 200, "text/plain", draining ? "draining\n" : "ok\n");
+  }
+  if (options.metrics && request.path() == options.metrics_path) {
+    tell_numbers();
+    return exchange.respond(200, "text/plain; version=0.0.4", options.metrics->text());
+  }
+  if (!options.sse_path.empty() && is_path(request.path(), options.sse_path)) {
+    return sse(request, exchange);
+  }
   if (!is_path(request.path(), options.path)) {
     return bad(404, "there is nothing at this path; the server is at " + options.path);
   }
@@ -156,11 +176,7 @@ void Endpoint::Impl::preflight(const http::Request& request, http::Exchange& exc
 }
 
 void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange) {
-  struct InUse {
-    bool& flag;
-    bool before = std::exchange(flag, true);
-    ~InUse() { flag = before; }
-  };
+  bytes_in += request.body.size();
   std::optional<json::Document> own;  // of a request that a handler made from inside another
   json::Document& parsed = parsing ? own.emplace() : document;
   const InUse use{parsing};
@@ -225,6 +241,7 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
            "or put the protocol version and the client's capabilities into params/_meta");
     return nullptr;
   }
+  if (forwarded(*id, request, exchange)) return nullptr;
   const auto found = sessions.find(*id);
   if (found == sessions.end() || request.fields.count(mcp::header::session) != 1) {
     refuse(request, exchange, 404, rpc::code::invalid_request,
@@ -261,7 +278,7 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
     return refuse(request, exchange, 503, rpc::code::internal_error,
                   "busy: there are too many sessions; try again later", retry_later());
   }
-  std::string id = detail::random_id();
+  std::string id = new_session_id();
   auto session = std::make_unique<HttpSession>(*this, id);
   HttpSession& made = *session;
   sessions.emplace(std::move(id), std::move(session));
@@ -296,6 +313,65 @@ void Endpoint::Impl::end_session(const http::Request& request, http::Exchange& e
   exchange.respond(204, {}, {}, fields_for(request));
 }
 
+void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange) {
+  const auto bad = [&](int status, std::string_view message, const http::Fields& more = {}) {
+    refuse(request, exchange, status, rpc::code::invalid_request, message, more);
+  };
+  constexpr std::string_view prefix = "session=";
+  if (request.method == "GET") {
+    if (!accepts(request, sse_type)) return bad(406, "the Accept field must list text/event-stream");
+    if (draining || sse_sessions.size() + sessions.size() >= limits.sessions) {
+      return bad(503, "there are too many sessions; try again later", retry_later());
+    }
+    std::string id = new_session_id();
+    auto session = std::make_unique<detail::SseSession>(*this, id);
+    session->open(exchange, fields_for(request),
+                  options.sse_path + "?" + std::string(prefix) + id);
+    sse_sessions.emplace(std::move(id), std::move(session));
+    return;
+  }
+  if (request.method != "POST") return bad(405, "this address takes GET and POST", {{"Allow", "GET, POST"}});
+  if (!is_json(request)) return bad(415, "the Content-Type must be application/json");
+  std::string_view id = request.query();
+  if (!id.starts_with(prefix)) return bad(400, "the address must name its session");
+  id.remove_prefix(prefix.size());
+  if (forwarded(id, request, exchange)) return;
+  const auto found = sse_sessions.find(id);
+  if (found == sse_sessions.end()) return bad(404, "there is no such session (any more)");
+  detail::SseSession& session = *found->second;
+  if (session.peer().in_flight() >= limits.in_flight) {
+    return bad(429, "busy: too many requests are in flight; try again later", retry_later());
+  }
+  std::optional<json::Document> own;
+  json::Document& parsed = parsing ? own.emplace() : document;
+  const InUse use{parsing};
+  const Result<json::View> root = parsed.parse(request.body, parse_options, request.spare);
+  if (!root) {
+    return refuse(request, exchange, 400, rpc::code::parse_error,
+                  rpc::parse_error(root.error().message).message);
+  }
+  exchange.respond(202, {}, {}, fields_for(request));
+  session.post(*root);
+}
+
+bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& request,
+                               http::Exchange& exchange) {
+  if (!group || session.size() < 2) return false;
+  std::size_t owner = 0;
+  const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
+  if (error != std::errc() || end != session.data() + 2) return false;
+  if (owner == shard || owner >= group->members.size()) return false;
+  detail::Relay::send(*group, shard, owner, request, exchange);
+  return true;
+}
+
+std::string Endpoint::Impl::new_session_id() const {
+  static constexpr char digits[] = "0123456789abcdef";
+  // Whose session it is, and then what nobody can guess.
+  std::string id = {digits[shard >> 4 & 15], digits[shard & 15]};
+  return id + detail::random_id();
+}
+
 // Conversations.
 
 void Endpoint::Impl::end(HttpSession& session) { ended_sessions.push_back(session.id()); }
@@ -315,6 +391,15 @@ void Endpoint::Impl::settle() {
     sessions.erase(found);
     session->end();
   }
+  for (const std::string& id : std::exchange(ended_sse_sessions, {})) sse_sessions.erase(id);
+  if (options.metrics) tell_numbers();
+}
+
+void Endpoint::Impl::tell_numbers() {
+  options.metrics->set(shard, {.sessions = sessions.size() + sse_sessions.size(),
+                               .open_exchanges = open_exchanges,
+                               .bytes_in = bytes_in,
+                               .bytes_out = bytes_out});
 }
 
 Endpoint::Endpoint(Server& server, EndpointOptions options)
@@ -370,6 +455,7 @@ void Endpoint::drain() {
   for (const auto& [key, lane] : impl_->busy_lanes) lanes.push_back(key);
   for (Lane* lane : lanes) lane->drain();
   for (const auto& [id, session] : impl_->sessions) session->drain();
+  for (const auto& [id, session] : impl_->sse_sessions) session->drain();
   impl_->settle();
 }
 

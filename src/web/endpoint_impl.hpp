@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ class Conversation;
 class EventStream;
 class HttpSession;
 class Lane;
+class Relay;
+class SseSession;
+struct EndpointGroup;
 
 /// Conversations that have mail from other threads. Outlives the endpoint.
 class ReadyList {
@@ -59,6 +63,11 @@ struct Endpoint::Impl {
   void get(const http::Request& request, http::Exchange& exchange);
   void end_session(const http::Request& request, http::Exchange& exchange);
   void preflight(const http::Request& request, http::Exchange& exchange);
+  void sse(const http::Request& request, http::Exchange& exchange);
+  /// Hands the request to the endpoint that has its session; false if that is this one.
+  bool forwarded(std::string_view session, const http::Request& request,
+                 http::Exchange& exchange);
+  std::string new_session_id() const;
   void stateless(const http::Request& request, json::View message, http::Exchange& exchange);
   void stateful(const http::Request& request, json::View message, http::Exchange& exchange);
   void initialize(const http::Request& request, json::View message, http::Exchange& exchange);
@@ -74,6 +83,7 @@ struct Endpoint::Impl {
 
   /// After each call from outside: what has ended is put away.
   void settle();
+  void tell_numbers();
   void retire(std::unique_ptr<detail::Lane> lane);
   void end(detail::HttpSession& session);
 
@@ -103,8 +113,17 @@ struct Endpoint::Impl {
       sessions;
   std::vector<std::string> ended_sessions;
   std::unique_ptr<detail::EventStream> spare_stream;
+  std::unordered_map<std::string, std::unique_ptr<detail::SseSession>, detail::TextHash,
+                     std::equal_to<>>
+      sse_sessions;
+  std::vector<std::string> ended_sse_sessions;
+  std::shared_ptr<detail::EndpointGroup> group;  // null if there is no other
+  std::size_t shard = 0;                         // its place in the group
+  std::unordered_set<std::shared_ptr<detail::Relay>> relays;
   std::size_t open_exchanges = 0;
   bool draining = false;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
 };
 
 }  // namespace godwit::inline v0

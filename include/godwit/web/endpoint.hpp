@@ -23,6 +23,7 @@
 #include "godwit/http/request.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/web/event_store.hpp"
+#include "godwit/web/metrics.hpp"
 
 namespace godwit::inline v0 {
 
@@ -31,6 +32,14 @@ struct EndpointOptions {
   std::string path = "/mcp";
   /// Who may call.
   http::Access access{};
+  /// Where clients of the oldest revision, with its transport of two addresses, are served; nowhere
+  /// if empty.
+  std::string sse_path{};
+  /// Where a load balancer can ask whether the server is well; nowhere if empty.
+  std::string health_path{};
+  /// Where numbers are told in the text form of Prometheus, and the numbers; nowhere if empty.
+  std::string metrics_path{};
+  std::shared_ptr<Metrics> metrics{};
   /// Serve clients that begin with a handshake; serve those whose every request stands alone.
   bool stateful = true;
   bool stateless = true;
@@ -73,6 +82,7 @@ class GODWIT_API Endpoint final : public http::Handler {
   std::size_t open_exchanges() const noexcept;
 
   struct Impl;
+  Impl& impl() noexcept { return *impl_; }
 
  private:
   std::unique_ptr<Impl> impl_;

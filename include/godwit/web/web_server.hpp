@@ -1,6 +1,10 @@
-// WebServer: a Server on an HTTP port: an Endpoint and an HttpServer on one loop.
+// WebServer: a Server on an HTTP port: an Endpoint and an HttpServer, on the given loop and, if
+// asked for, on further threads of its own. A stateful session belongs to one of them; what arrives
+// elsewhere is handed over.
 //
-// Owner: the program; the Server and the Loop outlive it. Threads: the one that drives the loop.
+// Owner: the program; the Server and the Loop outlive it. Destroying it breaks off what is under
+// way; drain() is the polite way. Threads: the one that drives the loop. With several threads,
+// handlers run on any of them.
 #pragma once
 
 #include <chrono>
@@ -25,7 +29,9 @@ struct WebServerOptions {
   /// `wake` and `deadline_moved` are the WebServer's own; the port in `access` is the one that is
   /// listened on, and an address beyond the own machine makes it `wide`.
   EndpointOptions endpoint{};
-  /// Listens on the port together with others of this process.
+  /// Threads that serve, with that of the loop; up to 256.
+  unsigned threads = 1;
+  /// Listens on the port together with other processes of this user.
   bool share_port = false;
   /// If set, only HTTPS is spoken.
   std::optional<TlsContext> tls{};
@@ -43,8 +49,6 @@ class GODWIT_API WebServer {
   const std::string& url() const noexcept;
   /// "127.0.0.1:8080".
   const std::string& address() const noexcept;
-  Endpoint& endpoint() noexcept;
-  std::size_t connections() const noexcept;
 
   /// Takes nothing new, tells those who listen, and calls `done` from the loop once everything is
   /// answered, or after `most`.
