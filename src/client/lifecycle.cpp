@@ -179,7 +179,7 @@ void ClientSession::State::on_initialize(Result<detail::ResultView> outcome) {
   }
   auto found = mcp::read_initialize_result(outcome->view);
   if (!found) return fail_start(std::move(found).error());
-  rpc::Rules rules = peer->options().rules;
+  rpc::Rules rules = peer->rules();
   rules.batch = found->dialect->batches;
   peer->set_rules(rules);
   peer->notify(found->dialect->name_of(mcp::Operation::initialized));

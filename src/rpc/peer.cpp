@@ -41,9 +41,15 @@ TimePoint later(TimePoint now, Duration by) {
 }  // namespace
 
 Peer::Peer(Output& output, std::shared_ptr<const Router> router, PeerOptions options)
+    : Peer(output, std::move(router), std::make_shared<const PeerOptions>(options),
+           PeerHooks{.wake = options.wake, .deadline_moved = options.deadline_moved}) {}
+
+Peer::Peer(Output& output, std::shared_ptr<const Router> router,
+           std::shared_ptr<const PeerOptions> options, PeerHooks hooks)
     : output_(output),
-      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options))) {
-  if (impl_->options.attach) impl_->options.user = impl_->options.attach(*this);
+      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options),
+                                   std::move(hooks))) {
+  if (impl_->options.attach) impl_->user = impl_->options.attach(*this);
 }
 
 Peer::~Peer() {
@@ -146,8 +152,8 @@ void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
 
 void Peer::deadline_may_have_moved(std::optional<TimePoint> before) {
   const std::optional<TimePoint> next = next_deadline();
-  if (impl_->options.deadline_moved && next && (!before || *next < *before)) {
-    impl_->options.deadline_moved();
+  if (impl_->deadline_moved && next && (!before || *next < *before)) {
+    impl_->deadline_moved();
   }
 }
 
@@ -226,7 +232,7 @@ bool Peer::cancel(CallHandle handle, std::string_view reason) {
 bool Peer::extend(CallHandle call, Duration timeout) {
   const TimePoint deadline = later(impl_->options.clock->now(), timeout);
   if (!impl_->pending.extend(call.number, deadline, timeout)) return false;
-  if (impl_->options.deadline_moved) impl_->options.deadline_moved();
+  if (impl_->deadline_moved) impl_->deadline_moved();
   return true;
 }
 
@@ -288,7 +294,7 @@ void Peer::let_go(Route route) {
   if (!impl_->closed) output_.let_go(route);
 }
 
-void Peer::set_rules(const Rules& rules) { impl_->options.rules = rules; }
+void Peer::set_rules(const Rules& rules) { impl_->rules = rules; }
 
 void Peer::expire(TimePoint now) {
   Impl& impl = *impl_;
@@ -325,6 +331,8 @@ void Peer::process() {
 std::size_t Peer::pending() const noexcept { return impl_->pending.size(); }
 std::size_t Peer::in_flight() const noexcept { return impl_->load(); }
 const PeerOptions& Peer::options() const noexcept { return impl_->options; }
+const Rules& Peer::rules() const noexcept { return impl_->rules; }
+const std::shared_ptr<void>& Peer::user() const noexcept { return impl_->user; }
 
 Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, Kind kind)
     : out_(out), begin_(out.size()), writer_(out), method_(method) {

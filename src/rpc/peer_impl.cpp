@@ -52,7 +52,7 @@ void Peer::Impl::after_message() {
 }
 
 void Peer::Impl::batch(json::View array) {
-  if (auto problem = detail::batch_problem(array, options.rules, options.limits)) {
+  if (auto problem = detail::batch_problem(array, rules, options.limits)) {
     return unreadable(*problem);
   }
   const auto answers = std::make_shared<BatchAnswers>();
@@ -65,7 +65,7 @@ void Peer::Impl::batch(json::View array) {
 }
 
 void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
-  const Envelope envelope = detail::read_envelope(view, options.rules);
+  const Envelope envelope = detail::read_envelope(view, rules);
   switch (envelope.kind) {
     case Envelope::Kind::request:
     case Envelope::Kind::notification:
@@ -216,7 +216,7 @@ void Peer::Impl::fail_pending(const Error& reason) {
 void Peer::Impl::settle(Outcome& outcome, std::size_t passed) {
   // A protocol that wants objects as results never gets anything else from us, nor from middleware.
   const auto check_result = [&] {
-    if (!options.rules.object_result || outcome.failed_ || outcome.notification_) return;
+    if (!rules.object_result || outcome.failed_ || outcome.notification_) return;
     const std::size_t first = outcome.result_.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && outcome.result_[first] == '{') return;
     complain(LogLevel::error, "the result of " + json::quote(outcome.method_) +
@@ -249,7 +249,7 @@ void Peer::Impl::complain_about_notification(std::string_view method, const Erro
 void Peer::Impl::unreadable(const Error& error, const BatchPtr& batch) {
   complain(LogLevel::warning, "a message was refused: " + error.message);
   write_answer(&error, {}, batch, [&](json::Writer& writer) {
-    if (!options.rules.id_on_unreadable) return;
+    if (!rules.id_on_unreadable) return;
     writer.raw_key("\"id\":");
     writer.null();
   });

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -57,18 +57,27 @@ struct Peer::Impl {
     Impl& impl_;
   };
 
-  Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_, PeerOptions options_)
+  Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
+       std::shared_ptr<const PeerOptions> options_, PeerHooks hooks)
       : self(self_),
         output(output_),
         router(std::move(router_)),
-        options(std::move(options_)),
+        shared_options(std::move(options_)),
+        options(*shared_options),
+        rules(options.rules),
+        user(options.user),
+        deadline_moved(std::move(hooks.deadline_moved)),
         parse_options(json::ParseOptions::from(options.limits)),
-        mailbox(std::make_shared<detail::Mailbox>(options.wake)) {}
+        mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake))) {}
 
   Peer& self;      // dangling once orphaned, as is
   Output& output;  // this one: not to be used when closed
   std::shared_ptr<const Router> router;
-  PeerOptions options;
+  std::shared_ptr<const PeerOptions> shared_options;
+  const PeerOptions& options;
+  Rules rules;
+  std::shared_ptr<void> user;
+  std::function<void()> deadline_moved;
   json::ParseOptions parse_options;
   std::shared_ptr<detail::Mailbox> mailbox;
   json::Document document;
@@ -83,7 +92,7 @@ struct Peer::Impl {
     std::string text;
     Route route;
   };
-  std::deque<Waiting> waiting_messages;  // that came while one was being handled
+  std::list<Waiting> waiting_messages;  // that came while one was being handled
 
   std::uint64_t last_number = 0;
   std::uint64_t last_timer = 0;

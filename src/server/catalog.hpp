@@ -162,7 +162,9 @@ class Catalog {
                                 std::string_view name) const;
   const std::map<std::string, Extension>& extensions() const noexcept { return extensions_; }
 
-  const ServerCapabilities& capabilities() const noexcept { return capabilities_; }
+  const std::shared_ptr<const ServerCapabilities>& capabilities() const noexcept {
+    return capabilities_;
+  }
   /// The members of a list result, without the braces: `"tools":[…],"nextCursor":"…"`. Made once
   /// per dialect and page. Nothing if the cursor is none of ours.
   std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
@@ -181,7 +183,7 @@ class Catalog {
   std::size_t count(ListKind kind) const;
 
   std::size_t page_size_;
-  ServerCapabilities capabilities_;
+  std::shared_ptr<const ServerCapabilities> capabilities_;  // shared by those it was promised to
   std::vector<std::shared_ptr<const ToolEntry>> tool_list_;
   std::vector<std::shared_ptr<const PromptEntry>> prompt_list_;
   std::vector<std::shared_ptr<const ResourceEntry>> resource_list_;

@@ -132,7 +132,7 @@ class Entrance {
   const mcp::Dialect& dialect() const { return *request_.dialect; }
   /// What this client was promised; a stateless one is promised nothing beyond the moment.
   const ServerCapabilities& capabilities() {
-    return dialect().stateless ? session_.catalog()->capabilities() : session_.promised();
+    return dialect().stateless ? *session_.catalog()->capabilities() : session_.promised();
   }
   void unknown_method() { call_.fail(rpc::method_not_found(request_.method)); }
   /// A notification needs no answer.
@@ -173,7 +173,7 @@ class Entrance {
     const mcp::Dialect& agreed = *handshake->dialect;
     session_.begin(agreed, session_.catalog()->capabilities(),
                    Caller{std::move(handshake->client), std::move(handshake->capabilities)});
-    rpc::Rules rules = session_.peer().options().rules;
+    rpc::Rules rules = session_.peer().rules();
     rules.batch = agreed.batches;
     session_.peer().set_rules(rules);
     Server::Impl& server = session_.server();

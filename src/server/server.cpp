@@ -360,6 +360,16 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   return options;
 }
 
+std::shared_ptr<const Caller> Server::Impl::known(Caller caller) {
+  const std::lock_guard lock(mutex);
+  for (const auto& each : callers) {
+    if (each && *each == caller) return each;
+  }
+  auto made = std::make_shared<const Caller>(std::move(caller));
+  callers[next_caller++ % callers.size()] = made;
+  return made;
+}
+
 const ServerOptions& Server::options() const { return impl_->options; }
 
 void Server::set_default_sealer(std::shared_ptr<Sealer> sealer) {

@@ -22,7 +22,10 @@ constexpr ChangeName change_names[] = {{tools_changed, mcp::Operation::tools_cha
 }  // namespace
 
 Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts)
-    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {}
+    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {
+  static const auto nothing = std::make_shared<const ServerCapabilities>();
+  promised_ = nothing;
+}
 
 Session::~Session() { server_->leave(this); }
 
@@ -35,12 +38,12 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
   return catalog_;
 }
 
-void Session::begin(const mcp::Dialect& dialect, const ServerCapabilities& promised,
-                    Caller caller) {
+void Session::begin(const mcp::Dialect& dialect,
+                    std::shared_ptr<const ServerCapabilities> promised, Caller caller) {
   dialect_ = &dialect;
-  promised_ = promised;
+  promised_ = std::move(promised);
   set_level(LoggingLevel::info);
-  caller_ = std::make_shared<const Caller>(std::move(caller));
+  caller_ = server_->known(std::move(caller));
   initialized_ = false;
   subscribed_.clear();
 }
@@ -76,11 +79,11 @@ void Session::tell_updated_later(const std::string& uri) {
 bool Session::promised(unsigned change) const {
   switch (change) {
     case tools_changed:
-      return promised_.tools.has_value();
+      return promised_->tools.has_value();
     case prompts_changed:
-      return promised_.prompts.has_value();
+      return promised_->prompts.has_value();
     default:
-      return promised_.resources.has_value();
+      return promised_->resources.has_value();
   }
 }
 

@@ -42,8 +42,9 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The stateful conversation, if there is one.
 
-  void begin(const mcp::Dialect& dialect, const ServerCapabilities& promised, Caller caller);
-  const ServerCapabilities& promised() const noexcept { return promised_; }
+  void begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
+             Caller caller);
+  const ServerCapabilities& promised() const noexcept { return *promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   void set_initialized() noexcept { initialized_ = true; }
@@ -98,7 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
-  ServerCapabilities promised_;
+  std::shared_ptr<const ServerCapabilities> promised_;
   bool initialized_ = false;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;

@@ -6,10 +6,10 @@ namespace godwit::inline v0::detail {
 
 Conversation::Conversation(Endpoint::Impl& endpoint)
     : endpoint_(endpoint), number_(++endpoint.last_number) {
-  rpc::PeerOptions options = endpoint.peer_options;
-  options.wake = [ready = endpoint.ready, number = number_] { ready->add(number); };
-  options.deadline_moved = [this] { rearm(); };
-  peer_ = std::make_unique<rpc::Peer>(*this, endpoint.router, std::move(options));
+  peer_ = std::make_unique<rpc::Peer>(
+      *this, endpoint.router, endpoint.peer_options,
+      rpc::PeerHooks{.wake = [ready = endpoint.ready, number = number_] { ready->add(number); },
+                     .deadline_moved = [this] { rearm(); }});
   endpoint_.conversations.emplace(number_, this);
 }
 

@@ -87,7 +87,7 @@ Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
       log(server.options().log),
       clock(server.options().clock),
       router(server.router()),
-      peer_options(server.peer_options()),
+      peer_options(std::make_shared<const rpc::PeerOptions>(server.peer_options())),
       parse_options(json::ParseOptions::from(limits)),
       ready(std::make_shared<detail::ReadyList>(options.wake)) {
   if (!options.events) options.events = std::make_shared<MemoryEventStore>(limits);

@@ -93,7 +93,7 @@ struct Endpoint::Impl {
   Log log;
   const Clock* clock;
   std::shared_ptr<const rpc::Router> router;
-  rpc::PeerOptions peer_options;
+  std::shared_ptr<const rpc::PeerOptions> peer_options;
   json::ParseOptions parse_options;
   std::shared_ptr<detail::ReadyList> ready;
 

@@ -31,7 +31,7 @@ HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id)
 HttpSession::~HttpSession() { close(); }
 
 bool HttpSession::established() {
-  return static_cast<Session*>(peer().options().user.get())->dialect() != nullptr;
+  return static_cast<Session*>(peer().user().get())->dialect() != nullptr;
 }
 
 void HttpSession::add_fields(http::Fields& fields) {
@@ -41,7 +41,7 @@ void HttpSession::add_fields(http::Fields& fields) {
 }
 
 bool HttpSession::primes() {
-  const auto* session = static_cast<Session*>(peer().options().user.get());
+  const auto* session = static_cast<Session*>(peer().user().get());
   return session->dialect() && session->dialect()->priming;
 }
 

@@ -2,7 +2,7 @@
 // goes back by. What belongs to no request goes by the stream that the client opened for that.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,7 +70,7 @@ class HttpSession final : public Conversation {
   std::unique_ptr<EventStream> standalone_;
   std::unordered_map<rpc::Route, std::unique_ptr<EventStream>> streams_;
   /// Those that are over and may be asked for again, oldest first.
-  std::deque<std::pair<TimePoint, rpc::Route>> finished_;
+  std::list<std::pair<TimePoint, rpc::Route>> finished_;
   TimePoint last_used_;
   TimePoint idle_check_;
   std::optional<TimePoint> keep_alive_;

@@ -37,7 +37,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   meta_ = message.find("params").find("_meta");
   ++endpoint_.open_exchanges;
   const RequestFields fields(request);
-  auto* session = static_cast<Session*>(peer().options().user.get());
+  auto* session = static_cast<Session*>(peer().user().get());
   session->carrier = &fields;
   on_stack_ = true;
   peer().receive(message);

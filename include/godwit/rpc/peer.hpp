@@ -73,6 +73,12 @@ struct PeerOptions {
   std::function<std::shared_ptr<void>(Peer&)> attach{};
 };
 
+/// What a host of many peers gives to each of them, beside the options that they share.
+struct PeerHooks {
+  std::function<void()> wake{};
+  std::function<void()> deadline_moved{};
+};
+
 struct CallOptions {
   /// Limits::call_timeout if not set.
   std::optional<Duration> timeout{};
@@ -123,6 +129,9 @@ class GODWIT_API Peer final : public Receiver {
   /// with method_not_found.
   explicit Peer(Output& output, std::shared_ptr<const Router> router = nullptr,
                 PeerOptions options = {});
+  /// The same for one of many, which all have the same options but for the hooks.
+  Peer(Output& output, std::shared_ptr<const Router> router,
+       std::shared_ptr<const PeerOptions> options, PeerHooks hooks);
   ~Peer() override;
 
   // Input.
@@ -204,7 +213,11 @@ class GODWIT_API Peer final : public Receiver {
   std::size_t pending() const noexcept;
   /// Requests of the other side whose answer is still to come.
   std::size_t in_flight() const noexcept;
+  /// As given; for what changes see rules() and user().
   const PeerOptions& options() const noexcept;
+  const Rules& rules() const noexcept;
+  /// PeerOptions::user, or what PeerOptions::attach made.
+  const std::shared_ptr<void>& user() const noexcept;
 
  private:
   friend class Batch;

@@ -39,6 +39,7 @@ namespace godwit::inline v0 {
 struct Caller {
   Implementation info{};
   ClientCapabilities capabilities{};
+  bool operator==(const Caller&) const = default;
 };
 
 namespace detail {
