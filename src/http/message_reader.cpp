@@ -14,11 +14,11 @@ namespace godwit::inline v0::http {
 namespace {
 
 /// What a quiet connection holds.
-constexpr std::size_t small = 4u << 10;
+constexpr std::size_t small = 2u << 10;
 /// What a busy one grows to, if its messages are no larger.
 constexpr std::size_t busy = 64u << 10;
 /// Room for a read that is worth its system call.
-constexpr std::size_t enough = 1u << 10;
+constexpr std::size_t enough = 512;
 /// Fields of an ordinary message.
 constexpr std::size_t usual_fields = 16;
 
