@@ -3,7 +3,9 @@
 
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/fields.hpp"
+#include "godwit/http/http_client.hpp"
 #include "godwit/http/http_server.hpp"
+#include "godwit/http/proxies.hpp"
 #include "godwit/http/request.hpp"
 #include "godwit/http/request_parser.hpp"
 #include "godwit/http/response.hpp"
