@@ -169,6 +169,7 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
   await(request.number_, std::move(request.id_), std::string(request.method_), std::move(done),
         options);
   request.finished_ = true;
+  if (!options.fields.empty()) output_.set_fields(options.fields);
   output_.finish_message(request.begin_);
   return CallHandle{request.number_};
 }

@@ -7,6 +7,7 @@ Output::~Output() = default;
 Transport::~Transport() = default;
 
 void Output::finish_answer(std::size_t begin, const Error*) { finish_message(begin); }
+void Output::set_fields(const MessageFields&) {}
 Route Output::route() const noexcept { return 0; }
 void Output::set_route(Route) {}
 void Output::unanswered(Route) {}

@@ -53,6 +53,7 @@ class ScriptServer {
     /// The next request; nothing if the client ended the connection.
     std::optional<SeenRequest> read() {
       std::size_t head = 0;
+      if (over_) return std::nullopt;
       while ((head = in_.find("\r\n\r\n")) == in_.npos) {
         if (!more()) return std::nullopt;
       }
@@ -124,8 +125,11 @@ class ScriptServer {
     void wait_for_end() {
       while (more()) in_.clear();
     }
-    /// Ends it with a reset.
+    /// Ends it: read() gives nothing any more, so that the script returns.
+    void cut() { over_ = true; }
+    /// The same with a reset.
     void reset() {
+      cut();
       const linger now{1, 0};
       ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     }
@@ -144,6 +148,7 @@ class ScriptServer {
     int fd_;
     int number_;
     std::string in_;
+    bool over_ = false;
   };
 
   /// Runs the script for each connection; when it returns, the connection is closed.

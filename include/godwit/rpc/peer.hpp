@@ -84,6 +84,8 @@ struct CallOptions {
   std::optional<Duration> timeout{};
   /// The way it is to take; that of the message being handled if not set.
   std::optional<Route> route{};
+  /// Beside the message, if the carrier has a place for that. Not in a batch.
+  MessageFields fields{};
 };
 
 /// Names an own call while it is waiting.
@@ -168,8 +170,7 @@ class GODWIT_API Peer final : public Receiver {
   }
   /// Tells the other side something. Nothing comes back.
   template <class Params = NoParams>
-  void notify(std::string_view method, const Params& params = {},
-              std::optional<Route> route = {}) {
+  void notify(std::string_view method, const Params& params = {}, std::optional<Route> route = {}) {
     const Via via(*this, route);
     Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
     write_params(notification, params);

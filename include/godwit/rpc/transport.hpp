@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
@@ -41,6 +42,9 @@ class GODWIT_API Receiver {
 /// is none in particular: the way of what nobody asked for.
 using Route = std::uint64_t;
 
+/// What travels beside a message where the carrier has a place for it: names and values.
+using MessageFields = std::vector<std::pair<std::string, std::string>>;
+
 /// Where messages go out: a buffer that messages are written into, and a sign that one is complete.
 class GODWIT_API Output {
  public:
@@ -60,6 +64,9 @@ class GODWIT_API Output {
   // For carriers that have several ways back, or a word of their own for success and failure. The
   // others need none of these.
 
+  /// Goes with the message that is finished next, beside it: the header fields of HTTP. Others
+  /// ignore it.
+  virtual void set_fields(const MessageFields& fields);
   /// finish_message() for an answer (of a batch: for all its answers). `error` is what it says, or
   /// null.
   virtual void finish_answer(std::size_t begin, const Error* error);
