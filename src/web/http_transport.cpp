@@ -307,10 +307,11 @@ void HttpTransport::Impl::session_ended(Post& post) {
                               {.status = 404, .session_ended = true});
     session.clear();
     if (stream) stream->drop();
-    closing.start(longest_farewell, [this] { end(*lost); });
+    if (phase == Phase::open) closing.start(longest_farewell, [this] { end(*lost); });
   }
+  const auto never_sent = std::exchange(waiting, {});
   post.fail(*lost);
-  for (const PostPtr& unsent_post : std::exchange(waiting, {})) unsent_post->fail(*lost);
+  for (const PostPtr& each : never_sent) each->fail(*lost);
 }
 
 // What is under way.
@@ -326,7 +327,9 @@ void HttpTransport::Impl::finished(Post& post) {
   start_waiting();
   tell_flushed();
   // Later, because the answer may just be on its way to the receiver.
-  if (lost && by_id.empty()) closing.start(Duration(0), [this] { end(*lost); });
+  if (lost && by_id.empty() && phase == Phase::open) {
+    closing.start(Duration(0), [this] { end(*lost); });
+  }
 }
 
 void HttpTransport::Impl::greeted(bool accepted) {
