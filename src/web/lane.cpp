@@ -132,6 +132,8 @@ void Lane::on_gone() {
   if (!exchange_) return;
   spoilt_ = true;
   finished();
+  // Its handler should not work on for nobody: settle() ends it, and may not be due for long.
+  if (endpoint_.options.wake) endpoint_.options.wake();
 }
 
 void Lane::finished() {
