@@ -10,28 +10,25 @@ Error cannot(const Url& url, std::string_view why) {
   return error("cannot connect to " + url.origin() + ": " + std::string(why));
 }
 
-/// TLS over the connection, where the URL wants it.
-Result<Stream> secured(Stream connection, const Url& url) {
-  if (!url.secure()) return connection;
-  return cannot(url, "https is not built in yet");
-}
-
 }  // namespace
 
-Dial::Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy, Duration timeout,
-           Done done)
+Dial::Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy,
+           std::optional<TlsContext> tls, Duration timeout, Done done)
     : loop_(loop),
       limits_(limits),
       url_(std::move(url)),
       proxy_(std::move(proxy)),
+      tls_(std::move(tls)),
       done_(std::move(done)),
       connector_(loop),
       timer_(loop) {
   const Url& to = proxy_ ? *proxy_ : url_;
   timer_.start(timeout, [this] { finish(cannot(url_, "no answer in time")); });
+  ConnectOptions options{.timeout = timeout};
+  if (!proxy_) options.tls = tls_;
   connector_.tcp(
       Address{.host = to.host, .port = to.port},
-      [this](Result<Stream> stream) { on_connected(std::move(stream)); }, timeout);
+      [this](Result<Stream> stream) { on_connected(std::move(stream)); }, std::move(options));
 }
 
 Dial::~Dial() {
@@ -39,7 +36,7 @@ Dial::~Dial() {
 }
 
 void Dial::on_connected(Result<Stream> stream) {
-  if (!stream || !proxy_ || !url_.secure()) return finish(std::move(stream));
+  if (!stream || !proxy_ || !tls_) return finish(std::move(stream));
   const std::string to =
       (url_.host.find(':') == url_.host.npos ? url_.host : "[" + url_.host + "]") + ":" +
       std::to_string(url_.port);
@@ -60,7 +57,8 @@ void Dial::on_done() {
     return finish(cannot(url_, "it talks before it was asked, through the proxy"));
   }
   const auto tunnel = std::exchange(tunnel_, nullptr);
-  finish(tunnel->take());
+  // The handshake goes on by itself; if it fails, the request does.
+  finish(tls_connect(loop_, tunnel->take(), *tls_, url_.host));
 }
 
 void Dial::on_broken(Error why) {
@@ -70,7 +68,6 @@ void Dial::on_broken(Error why) {
 void Dial::finish(Result<Stream> stream) {
   timer_.cancel();
   if (tunnel_) tunnel_->close();
-  if (stream) stream = secured(*std::move(stream), url_);
   Done done = std::exchange(done_, nullptr);
   if (done) done(std::move(stream));
 }

@@ -18,6 +18,7 @@
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/tls.hpp"
 #include "http/link.hpp"
 
 namespace godwit::inline v0::http {
@@ -27,8 +28,9 @@ class Dial final : private Link::User {
   using Done = Function<void(Result<Stream> connection)>;
 
   /// `done` is called once, from the loop; the Dial may be destroyed in it.
-  Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy, Duration timeout,
-       Done done);
+  /// With `tls`, what is given is a TLS connection to the server of the URL.
+  Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy,
+       std::optional<TlsContext> tls, Duration timeout, Done done);
   ~Dial();
 
  private:
@@ -44,6 +46,7 @@ class Dial final : private Link::User {
   Limits limits_;
   Url url_;
   std::optional<Url> proxy_;
+  std::optional<TlsContext> tls_;
   Done done_;
   Connector connector_;
   Timer timer_;

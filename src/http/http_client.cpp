@@ -79,6 +79,10 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
 
   void close() {
     closed = true;
+    close_idle();
+  }
+
+  void close_idle() {
     timer.cancel();
     for (auto& [origin, links] : std::exchange(idle, {})) {
       for (const LinkPtr& link : links) link->close();
@@ -138,6 +142,16 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
     if (idle.empty()) timer.cancel();
   }
 
+  /// Made when it is needed: reading all that the system trusts takes its time.
+  Result<TlsContext> secure() {
+    if (!options.tls) {
+      Result<TlsContext> made = TlsContext::client({.protocols = {"http/1.1"}});
+      if (!made) return made;
+      options.tls = *std::move(made);
+    }
+    return *options.tls;
+  }
+
   static TimePoint now() { return steady_clock().now(); }
 
   Loop& loop;
@@ -175,7 +189,13 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
 
   void connect() {
     reused = false;
-    dial.emplace(client->loop, client->options.limits, request.url, proxy,
+    std::optional<TlsContext> tls;
+    if (request.url.secure()) {
+      Result<TlsContext> found = client->secure();
+      if (!found) return finish(std::move(found).error());
+      tls = *std::move(found);
+    }
+    dial.emplace(client->loop, client->options.limits, request.url, proxy, std::move(tls),
                  client->options.connect_timeout, [this](Result<Stream> stream) {
                    const auto self = shared_from_this();
                    on_connected(std::move(stream));
@@ -286,6 +306,8 @@ FetchHandle HttpClient::fetch(HttpRequest request, HttpCallbacks callbacks) {
   });
   return FetchHandle(std::move(fetch));
 }
+
+void HttpClient::close_idle() { state_->close_idle(); }
 
 std::size_t HttpClient::idle() const noexcept {
   std::size_t count = 0;

@@ -65,7 +65,8 @@ HttpTransport::Impl::Impl(Loop& loop_, HttpTransportOptions options_)
       parse_options(json::ParseOptions::from(options.limits)),
       client(loop, {.limits = options.limits,
                     .proxy_from_environment = options.proxy_from_environment,
-                    .proxies = options.proxies}),
+                    .proxies = options.proxies,
+                    .tls = options.tls}),
       closing(loop) {}
 
 // Sending.
@@ -83,16 +84,25 @@ void HttpTransport::Impl::send(std::size_t begin) {
   const Error why =
       rpc::parse_error("nothing was sent, because it is no JSON: " + message.error().message);
   options.log.error(why.message);
-  Outgoing broken;
-  if (auto id = detail::id_in_broken(body)) broken.ids.push_back(*std::move(id));
-  for (const rpc::Id& id : broken.ids) {
-    const auto refused = std::make_shared<Post>(*this, broken, rpc::MessageFields());
-    posts.insert(refused);
-    by_id.insert_or_assign(id, refused);
-    loop.post([weak = std::weak_ptr(refused), why] {
-      if (const auto post = weak.lock()) post->fail(why);
-    });
+  if (auto id = detail::id_in_broken(body)) {
+    Outgoing broken;
+    broken.ids.push_back(*std::move(id));
+    refuse(add(std::move(broken), {}), why);
   }
+}
+
+HttpTransport::Impl::PostPtr HttpTransport::Impl::add(Outgoing message, rpc::MessageFields fields) {
+  const auto made = std::make_shared<Post>(*this, std::move(message), std::move(fields));
+  posts.insert(made);
+  for (const rpc::Id& id : made->waiting()) by_id.insert_or_assign(id, made);
+  return made;
+}
+
+/// Not at once: whoever sends it does not expect an answer before it is sent.
+void HttpTransport::Impl::refuse(const PostPtr& post, Error why) {
+  loop.post([weak = std::weak_ptr(post), why = std::move(why)] {
+    if (const auto refused = weak.lock()) refused->fail(why);
+  });
 }
 
 void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
@@ -116,19 +126,12 @@ void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
               .message = std::to_string(unsent) + " bytes are waiting for the server already; " +
                          json::quote(message.method) + " was not sent"};
   }
-  const bool initialized = message.is(Operation::initialized);
-  const auto made = std::make_shared<Post>(*this, std::move(message), std::move(fields));
-  if (error && !made->wants_answer()) return options.log.error(error->message);
-  posts.insert(made);
-  for (const rpc::Id& id : made->waiting()) by_id.insert_or_assign(id, made);
-  if (error) {
-    return loop.post([weak = std::weak_ptr(made), why = *std::move(error)] {
-      if (const auto refused = weak.lock()) refused->fail(why);
-    });
-  }
+  if (error && message.ids.empty()) return options.log.error(error->message);
+  const PostPtr made = add(std::move(message), std::move(fields));
+  if (error) return refuse(made, *std::move(error));
   made->unsent_bytes = made->message().body.size();
   unsent += made->unsent_bytes;
-  if (initialized) greeting = true;
+  if (made->message().is(Operation::initialized)) greeting = true;
   // What wants no answer never waits: a request of the server may depend on it.
   if (!made->wants_answer()) return start(made);
   waiting.push_back(made);
@@ -244,14 +247,12 @@ bool HttpTransport::Impl::deliver(std::string_view text, Post* from) {
   } else if (!root.find("method")) {
     const json::View id = root.find("id");
     const bool nameless = !id || id.is_null();
-    if (nameless && root.find("error") && from && from->waiting().size() == 1) {
-      const rpc::Id mine = from->waiting().front();
-      const Error said{.code = root.find("error").find("code").as_int64().value_or(-32603),
-                       .message = std::string(
-                           root.find("error").find("message").as_string().value_or("no reason")),
-                       .data = std::string(root.find("error").find("data").source())};
-      answer(mine, said);
-      return true;
+    if (nameless && from && from->waiting().size() == 1) {
+      if (const auto said = detail::error_of(root)) {
+        const rpc::Id mine = from->waiting().front();
+        answer(mine, *said);
+        return true;
+      }
     }
     if (!answered(root)) {
       options.log.debug("an answer that nobody waits for was ignored");
@@ -317,6 +318,12 @@ void HttpTransport::Impl::session_ended(Post& post) {
 // What is under way.
 
 void HttpTransport::Impl::sent(Post& post) { unsent -= std::exchange(post.unsent_bytes, 0); }
+
+void HttpTransport::Impl::release(Post& post) {
+  if (!std::exchange(post.running, false)) return;
+  --running;
+  start_waiting();
+}
 
 void HttpTransport::Impl::finished(Post& post) {
   const auto found = posts.find(std::static_pointer_cast<Post>(post.shared_from_this()));
@@ -428,6 +435,7 @@ void HttpTransport::Impl::tell_closed() {
   phase = Phase::closed;
   closing.cancel();
   drop_all();
+  client.close_idle();
   tell_flushed();
   if (rpc::Receiver* const to = std::exchange(receiver, nullptr)) to->on_close(reason);
 }

@@ -36,21 +36,17 @@ std::string sentence(const Received& received, const http::Url& from) {
   return out;
 }
 
-/// The error in a body of JSON-RPC.
-std::optional<Error> error_in(const std::string& body) {
-  json::Document document;
-  const auto root = document.parse(body);
-  if (!root) return std::nullopt;
-  const json::View object = root->find("error");
+}  // namespace
+
+std::optional<Error> error_of(json::View message) {
+  const json::View object = message.find("error");
   const auto code = object.find("code").as_int64();
-  const auto message = object.find("message").as_string();
-  if (!code || !message) return std::nullopt;
+  const auto text = object.find("message").as_string();
+  if (!code || !text) return std::nullopt;
   return Error{.code = *code,
-               .message = std::string(*message),
+               .message = std::string(*text),
                .data = std::string(object.find("data").source())};
 }
-
-}  // namespace
 
 Post::Post(HttpTransport::Impl& core, Outgoing message, rpc::MessageFields fields)
     : Reception(core),
@@ -74,6 +70,7 @@ void Post::settle(const rpc::Id& id) {
   std::erase(waiting_, id);
   if (!waiting_.empty()) return;
   if (!active()) return core_.finished(*this);
+  core_.release(*this);
   linger();
 }
 
@@ -155,7 +152,9 @@ void Post::answered(const Received& received) {
 void Post::refused(const Received& received) {
   const int status = received.status;
   if (status == 404 && in_session_) return core_.session_ended(*this);
-  std::optional<Error> said = error_in(received.body);
+  json::Document document;
+  const auto body = document.parse(received.body, core_.parse_options);
+  std::optional<Error> said = body ? error_of(*body) : std::nullopt;
   if (resuming_) {
     if (status >= 500) return resume();
     return fail("the answer to " + json::quote(message_.method) +

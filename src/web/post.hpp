@@ -14,6 +14,9 @@
 
 namespace godwit::inline v0::detail {
 
+/// The error that a message of JSON-RPC says.
+std::optional<Error> error_of(json::View message);
+
 class Post final : public Reception {
  public:
   Post(HttpTransport::Impl& core, Outgoing message, rpc::MessageFields fields);

@@ -48,6 +48,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   void answer(const rpc::Id& id, const Error& error);
   /// The server has taken what was posted, or never will.
   void sent(detail::Post& post);
+  /// The server does not work on it any more: the next one may begin.
+  void release(detail::Post& post);
   void finished(detail::Post& post);
   void session_ended(detail::Post& post);
   /// The end of the handshake was taken, or never will be.
@@ -70,6 +72,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   // Inside.
 
   void post(detail::Outgoing message, rpc::MessageFields fields);
+  PostPtr add(detail::Outgoing message, rpc::MessageFields fields);
+  void refuse(const PostPtr& post, Error why);
   void start(const PostPtr& post);
   void start_waiting();
   bool cancel(const detail::Outgoing& message);

@@ -3,15 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "godwit/http/http_server.hpp"
 #include "script_server.hpp"
+#include "test_certificates.hpp"
 #include "wait.hpp"
 
 using namespace std::chrono_literals;
 using godwit::Loop;
 using godwit::Result;
+using godwit::TlsContext;
 using godwit::http::FetchHandle;
 using godwit::http::FieldsView;
 using godwit::http::HttpClient;
@@ -22,6 +26,8 @@ using godwit::http::Url;
 using godwit::test::open_descriptors;
 using godwit::test::run_until;
 using godwit::test::ScriptServer;
+using godwit::test::TestCertificate;
+using godwit::test::write_file;
 using Peer = ScriptServer::Peer;
 
 namespace {
@@ -323,8 +329,6 @@ TEST(HttpClient, SaysWhyItCannotConnect) {
   const auto got = rig.get(url);
   ASSERT_FALSE(got->how);
   EXPECT_NE(got->how.error().message.find("cannot connect to 127.0.0.1:"), std::string::npos);
-  const auto secure = rig.get("https" + url.substr(4));
-  EXPECT_FALSE(secure->how);
 }
 
 TEST(HttpClient, RefusesAddressesPutTogetherByHand) {
@@ -420,21 +424,104 @@ TEST(HttpClient, GoesThroughAProxy) {
   EXPECT_EQ(proxy.connections(), 1);  // it is the proxy's connection, whatever the host
 }
 
-TEST(HttpClient, AsksAProxyForATunnel) {
-  ScriptServer proxy([](Peer& peer) {
+namespace {
+
+/// An https server that answers with its target, on the loop of the client.
+struct SecureServer : godwit::http::Handler {
+  godwit::test::TemporaryFolder folder{};
+  TestCertificate authority = TestCertificate::make_authority();
+  std::string ca = write_file(folder.file("ca.pem"), authority.certificate_pem());
+  std::optional<godwit::http::HttpServer> server;
+
+  explicit SecureServer(Loop& loop, const std::string& names = "IP:127.0.0.1,DNS:secret.example") {
+    const TestCertificate own = authority.sign({.names = names});
+    godwit::http::HttpServerOptions options;
+    options.tls = TlsContext::server(
+                      {.certificate_file = write_file(folder.file("s.pem"), own.certificate_pem()),
+                       .key_file = write_file(folder.file("s.key"), own.key_pem())})
+                      .value();
+    server.emplace(godwit::http::HttpServer::tcp(loop, {}, *this, std::move(options)).value());
+  }
+  void on_request(const godwit::http::Request& request, godwit::http::Exchange& exchange) override {
+    exchange.respond(200, "text/plain", std::string(request.target));
+  }
+  std::uint16_t port() const { return godwit::Address::parse(server->address()).value().port; }
+  std::string url(const std::string& host = "127.0.0.1") const {
+    return "https://" + host + ":" + std::to_string(port()) + "/x";
+  }
+  TlsContext trusting() const { return TlsContext::client({.ca_file = ca}).value(); }
+};
+
+}  // namespace
+
+TEST(HttpClient, SpeaksHttps) {
+  Loop loop;
+  SecureServer server(loop);
+  HttpClient client(loop, {.proxy_from_environment = false, .tls = server.trusting()});
+  for (int i = 0; i < 2; ++i) {
+    Result<void> how = godwit::error("not ended");
+    std::string body;
+    bool ended = false;
+    const FetchHandle handle = client.fetch(
+        {.url = url_of(server.url())}, {.on_head = {},
+                                        .on_body = [&](std::string_view piece) { body += piece; },
+                                        .on_end =
+                                            [&](Result<void> outcome) {
+                                              ended = true;
+                                              how = std::move(outcome);
+                                            }});
+    ASSERT_TRUE(run_until(loop, [&] { return ended; }));
+    EXPECT_TRUE(how) << how.error().message;
+    EXPECT_EQ(body, "/x");
+  }
+  EXPECT_EQ(server.server->connections(), 1u);
+}
+
+TEST(HttpClient, TrustsNobodyElse) {
+  Loop loop;
+  SecureServer server(loop, "DNS:other.example");
+  for (const bool trusted : {true, false}) {
+    HttpClientOptions options{.proxy_from_environment = false};
+    if (trusted) options.tls = server.trusting();
+    HttpClient client(loop, std::move(options));
+    std::optional<Result<void>> how;
+    const FetchHandle handle =
+        client.fetch({.url = url_of(server.url())},
+                     {.on_end = [&](Result<void> outcome) { how = std::move(outcome); }});
+    ASSERT_TRUE(run_until(loop, [&] { return how.has_value(); }));
+    EXPECT_FALSE(*how);
+  }
+}
+
+TEST(HttpClient, GoesThroughATunnel) {
+  Loop loop;
+  SecureServer server(loop);
+  const std::uint16_t port = server.port();
+  ScriptServer proxy([&](Peer& peer) {
     const auto request = peer.read();
-    const bool good = request && request->target == "example.com:443";
-    peer.respond(good ? 200 : 403, "", "");
-    peer.wait_for_end();
+    if (!request || !request->target.starts_with("secret.example:")) {
+      peer.respond(403, "", "");
+      return;
+    }
+    peer.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    peer.relay(port);
   });
-  Rig rig({.proxies = Proxies{.https = proxy.origin()}});
-  const auto got = rig.get("https://example.com/secret");
-  EXPECT_FALSE(got->how);
+  HttpClient client(loop, {.proxies = Proxies{.https = proxy.origin()}, .tls = server.trusting()});
+  const auto fetch = [&](const std::string& url) {
+    std::optional<Result<void>> how;
+    std::string body;
+    const FetchHandle handle = client.fetch(
+        {.url = url_of(url)}, {.on_head = {},
+                               .on_body = [&](std::string_view piece) { body += piece; },
+                               .on_end = [&](Result<void> outcome) { how = std::move(outcome); }});
+    EXPECT_TRUE(run_until(loop, [&] { return how.has_value(); }));
+    return *how ? body : "error: " + how->error().message;
+  };
+  EXPECT_EQ(fetch(server.url("secret.example")), "/x");
+  EXPECT_EQ(fetch(server.url("secret.example")), "/x");
+  EXPECT_EQ(proxy.connections(), 1);
   const auto seen = proxy.seen();
-  ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].method, "CONNECT");
-  EXPECT_EQ(seen[0].target, "example.com:443");
-  const auto refused = rig.get("https://example.org/");
-  ASSERT_FALSE(refused->how);
-  EXPECT_NE(refused->how.error().message.find("403"), std::string::npos);
+  EXPECT_EQ(seen[0].target, "secret.example:" + std::to_string(port));
+  EXPECT_NE(fetch("https://example.org/").find("403"), std::string::npos);
 }

@@ -133,6 +133,28 @@ class ScriptServer {
       const linger now{1, 0};
       ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     }
+    /// Passes bytes to and from this port of the own machine until one side ends: a proxy.
+    void relay(std::uint16_t port) {
+      const int other = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      sockaddr_in address{};
+      address.sin_family = AF_INET;
+      address.sin_port = htons(port);
+      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+      bool open = ::connect(other, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+      while (open) {
+        pollfd both[] = {{fd_, POLLIN, 0}, {other, POLLIN, 0}};
+        ::poll(both, 2, -1);
+        for (int i = 0; i < 2 && open; ++i) {
+          if (both[i].revents == 0) continue;
+          char buffer[4096];
+          const ssize_t got = ::recv(both[i].fd, buffer, sizeof buffer, 0);
+          open = got > 0 &&
+                 ::send(both[1 - i].fd, buffer, static_cast<std::size_t>(got), MSG_NOSIGNAL) == got;
+        }
+      }
+      ::close(other);
+      cut();
+    }
     int number() const { return number_; }
 
    private:

@@ -22,6 +22,7 @@
 #include "godwit/http/proxies.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/tls.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -57,6 +58,8 @@ struct HttpClientOptions {
   /// Without `proxies`: look into the environment, when the client is made.
   bool proxy_from_environment = true;
   std::optional<Proxies> proxies{};
+  /// For https: whom to trust; those that the system trusts if not given.
+  std::optional<TlsContext> tls{};
 };
 
 /// A request that is under way. Destroying it gives the request up: its connection is closed, and
@@ -92,6 +95,8 @@ class GODWIT_API HttpClient {
 
   /// Connections that wait for the next request.
   std::size_t idle() const noexcept;
+  /// Closes them, so that they do not keep the loop running.
+  void close_idle();
 
  private:
   friend class FetchHandle;

@@ -22,6 +22,7 @@
 #include "godwit/http/proxies.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/tls.hpp"
 #include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0 {
@@ -34,6 +35,7 @@ struct HttpTransportOptions {
   /// As in http::HttpClientOptions.
   bool proxy_from_environment = true;
   std::optional<http::Proxies> proxies{};
+  std::optional<TlsContext> tls{};
   /// How long a server of the older transport may take to say where messages go.
   Duration endpoint_timeout = std::chrono::seconds(10);
   /// sse_event_bytes bounds what comes back, output_queue_bytes what waits to be sent.
