@@ -50,6 +50,7 @@ void SseSession::on_gone() {
   exchange_ = nullptr;
   --endpoint_.open_exchanges;
   endpoint_.ended_sse_sessions.push_back(id_);
+  if (endpoint_.options.wake) endpoint_.options.wake();  // which leads to settle()
 }
 
 void SseSession::own_expire(TimePoint now) {
