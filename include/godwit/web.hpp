@@ -1,6 +1,7 @@
 // Umbrella of the web module: MCP over HTTP.
 #pragma once
 
+#include "godwit/web/blocking_endpoint.hpp"
 #include "godwit/web/endpoint.hpp"
 #include "godwit/web/event_store.hpp"
 #include "godwit/web/http_transport.hpp"
