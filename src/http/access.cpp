@@ -65,14 +65,14 @@ bool is_own_origin(const Access& access, std::string_view origin) {
 
 std::string_view Access::listed_origin(const Request& request) const noexcept {
   const auto origin = request.fields.find("Origin");
-  if (!origin) return {};
+  if (request.fields.count("Origin") != 1) return {};
   const auto found = std::ranges::find(origins, *origin);
   return found == origins.end() ? std::string_view() : std::string_view(*found);
 }
 
 std::optional<std::string> Access::refusal(const Request& request) const {
   const auto host = request.fields.find("Host");
-  if (!host || !is_host(*this, *host, request.secure)) {
+  if (request.fields.count("Host") != 1 || !is_host(*this, *host, request.secure)) {
     return "the Host field names another server; this one can be told its names (--allow-host)";
   }
   if (!listed_origin(request).empty()) return std::nullopt;
