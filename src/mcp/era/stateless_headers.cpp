@@ -45,6 +45,7 @@ bool looks_encoded(std::string_view text) {
 class Marks {
  public:
   Result<std::vector<ParamHeader>> find(json::View schema) {
+    if (schema.find(mark)) fail("\"x-mcp-header\" may stand in properties only, not at the root");
     properties(schema);
     if (problem_.empty()) elsewhere(schema, true);
     if (!problem_.empty()) return Error{.code = code::header_mismatch, .message = problem_};
@@ -205,7 +206,7 @@ std::optional<Error> check_name(const CarrierFields& fields, json::View named) {
   if (!name) return std::nullopt;
   const auto field = fields.find(header::name);
   if (!field) return header_mismatch("the header Mcp-Name is missing");
-  if (*field == *name) return std::nullopt;
+  if (*field == *name && !looks_encoded(*field)) return std::nullopt;
   const auto value = read_header_value(*field);
   if (!value) return header_mismatch("the header Mcp-Name is no valid Base64");
   if (*value == *name) return std::nullopt;
