@@ -107,6 +107,7 @@ void Connection::pump() {
       if (const auto refusal = server_.handler.on_head(parser_.request())) {
         phase_ = Phase::answering;
         keep_ = false;
+        head_only_ = parser_.request().method == "HEAD";  // not that of the request before
         const auto type = refusal->fields.find("Content-Type");
         Fields more = refusal->fields;
         more.remove("Content-Type");
