@@ -248,6 +248,19 @@ TEST(Access, AWideServerIsCalledByItsNumbers) {
   EXPECT_FALSE(passes(access, "192.168.1.5:8080", "http://evil.example:8080"));
 }
 
+TEST(Access, APageOnSomebodyElsesNumberIsAnotherOrigin) {
+  const Access access{.port = port, .wide = true};
+  EXPECT_FALSE(passes(access, "192.168.1.5:8080", "http://203.0.113.66:8080"));
+  EXPECT_FALSE(passes(access, "192.168.1.5:8080", "http://[2001:db8::66]:8080"));
+}
+
+TEST(Access, WhatStandsInBracketsMustBeAnAddress) {
+  const Access access{.port = port, .wide = true};
+  for (const char* bad : {"[evil.example]:8080", "[]:8080", "[x]:8080", "[::1][::1]:8080"}) {
+    EXPECT_FALSE(passes(access, bad)) << bad;
+  }
+}
+
 TEST(Access, TheRefusalSaysWhatToDo) {
   const Access access{.port = port};
   FakeRequest host;
