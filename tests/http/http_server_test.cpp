@@ -298,12 +298,29 @@ TEST_F(HttpServing, ClientsOfHttp10) {
   EXPECT_FALSE(other->broken);
 }
 
+TEST_F(HttpServing, ClientsOfHttp10AreToldThatTheConnectionStays) {
+  auto client = connect();
+  client->send("GET /echo HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n");
+  const RawResponse response = client->response();
+  settle();
+  client->take();
+  if (client->ended) return;  // which is allowed, too
+  EXPECT_EQ(response.field("connection"), "keep-alive") << "else it will not use it again";
+}
+
 TEST_F(HttpServing, TheClientIsKnownByItsSocket) {
   auto client = connect();
   client->send(post("/echo", "x", "X-Forwarded-For: 6.6.6.6\r\n"));
   client->response();
   ASSERT_EQ(app.peers.size(), 1u);
   EXPECT_TRUE(app.peers[0].starts_with("127.0.0.1:")) << app.peers[0];
+}
+
+TEST_F(HttpServing, TheClientIsKnownAlreadyByTheHead) {
+  auto client = connect();
+  client->send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n");
+  ASSERT_TRUE(until([&] { return app.heads == 1; }));
+  EXPECT_TRUE(app.head_peers[0].starts_with("127.0.0.1:")) << app.head_peers[0];
 }
 
 // Continue.
@@ -344,6 +361,28 @@ TEST_F(HttpServing, ARequestRefusedByItsHeadIsNotRead) {
 }
 
 // Upgrades.
+
+TEST_F(HttpServing, ARefusedUpgradeSaysWhatTheHandlerSaid) {
+  app.upgrade = [](const Request&) {
+    return Response{426, {{"Content-Type", "text/plain"}, {"Upgrade", "websocket"}}, "no"};
+  };
+  auto client = connect();
+  const RawResponse response =
+      client->ask(get("/x", "Connection: Upgrade\r\nUpgrade: websocket\r\n"));
+  EXPECT_EQ(response.status, 426);
+  EXPECT_EQ(response.body, "no");
+  EXPECT_EQ(response.field("upgrade"), "websocket");
+}
+
+TEST_F(HttpServing, AnUpgradeThatNobodyKnowsIsIgnored) {
+  // As Java's client sends it with every first request: HTTP/2 if possible, else an answer.
+  auto client = connect();
+  const RawResponse response = client->ask(
+      post("/echo", "hello",
+           "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEA\r\n"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "POST /echo hello");
+}
 
 // What is no request.
 
@@ -541,6 +580,53 @@ TEST_F(HttpServing, AClientThatReadsNothingIsClosed) {
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
+TEST_F(HttpServing, AClientThatReadsSlowlyGetsEverything) {
+  start(hasty());
+  auto client = connect(4096);
+  client->send(get("/big"));
+  std::size_t got = 0;
+  char buffer[16 << 10];
+  const auto begin = std::chrono::steady_clock::now();
+  while (got < app.big && std::chrono::steady_clock::now() - begin < 20s) {
+    const ssize_t size = ::recv(client->fd(), buffer, sizeof buffer, 0);
+    if (size == 0) break;
+    if (size > 0) got += static_cast<std::size_t>(size);
+    loop.poll();
+  }
+  EXPECT_GE(got, app.big);
+}
+
+TEST_F(HttpServing, AClientThatAsksAndDoesNotReadIsNotServedForever) {
+  app.big = 1u << 20;
+  auto client = connect(4096);
+  std::string all;
+  for (int i = 0; i < 500; ++i) all += get("/big");
+  client->send_some(all);
+  settle();
+  EXPECT_LT(app.requests, 100) << "so many megabytes are waiting for it";
+}
+
+TEST_F(HttpServing, AClientThatHasSaidAllStillGetsItsAnswer) {
+  for (const char* more : {"Connection: close\r\n", ""}) {
+    auto client = connect(4096);
+    client->send(get("/big", more));
+    client->half_close();
+    loop.run_for(20ms);
+    EXPECT_TRUE(client->wait([&] { return client->in.size() >= app.big || client->ended; }));
+    EXPECT_GE(client->in.size(), app.big) << "cut off" << more;
+    client->close();
+    EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+  }
+}
+
+TEST_F(HttpServing, TheLastAnswerOfAConnectionHasTheTimeOfAnyOther) {
+  auto client = connect(4096);
+  client->send(get("/big", "Connection: close\r\n"));
+  loop.run_for(3500ms);  // the client is busy with something else
+  EXPECT_TRUE(client->wait([&] { return client->in.size() >= app.big || client->ended; }));
+  EXPECT_GE(client->in.size(), app.big) << "cut off";
+}
+
 // Going away.
 
 TEST_F(HttpServing, AClientThatGoesAwayIsToldOfOnce) {
@@ -615,6 +701,26 @@ TEST_F(HttpServing, AHandlerThatThrowsIs500) {
   EXPECT_TRUE(other->wait_end());
   EXPECT_FALSE(other->in.ends_with("0\r\n\r\n")) << "it looks complete";
   EXPECT_EQ(connect()->ask(get("/2")).status, 200);
+}
+
+TEST_F(HttpServing, AHandlerThatThrowsAnythingIs500) {
+  auto client = connect();
+  client->send(get("/throw-int"));
+  try {
+    EXPECT_EQ(client->response().status, 500);
+  } catch (int) {
+    ADD_FAILURE() << "it came through the loop";
+  }
+}
+
+TEST_F(HttpServing, AHandlerThatThrowsAtTheHeadIs500) {
+  auto client = connect();
+  client->send("POST /throw-head HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+  try {
+    EXPECT_EQ(client->response().status, 500);
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << "it came through the loop: " << e.what();
+  }
 }
 
 // Many.
