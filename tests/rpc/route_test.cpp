@@ -264,6 +264,19 @@ TEST_F(Routes, AnAnswerThatIsOnItsWayIsNotSentAfterTakingBack) {
   EXPECT_EQ(ways.take_log(), (Log_{"5:unanswered"}));
 }
 
+TEST_F(Routes, WhatAHandlerSaidIsNotSentAfterTakingBack) {
+  router->on("work", blocking([](Context& cx) {
+               cx.notify("told", std::vector<int>{});
+               return 1;
+             }));
+  make();
+  receive(5, request(1, "work"));
+  executor.all[0]();
+  EXPECT_TRUE(peer->cancel_incoming(Id(1)));
+  peer->process();
+  EXPECT_EQ(ways.take_log(), (Log_{"5:unanswered"})) << "a message after the end of the way";
+}
+
 // Own messages.
 
 TEST_F(Routes, WorkThatIsPostedBelongsToNoRequest) {
