@@ -108,6 +108,15 @@ TEST_F(Stateless, ANotificationGets202AndNoBody) {
   EXPECT_EQ(outcome(site.send(site.modern("", "acme/note").without("Mcp-Method"))), "202");
 }
 
+TEST_F(Stateless, ANotificationWhoseHandlerAnswersLaterGets202) {
+  FakeExchange& x = site.send(site.modern("", "acme/late"));
+  EXPECT_EQ(noted, 1);
+  for (auto& reply : late_notes) reply();
+  site.process();
+  EXPECT_EQ(outcome(x), "202");
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
 TEST_F(Stateless, TheTableOfRefusals) {
   struct Case {
     const char* what;
@@ -248,6 +257,19 @@ TEST_F(Stateless, TheMistakeThatComesFirstIsTheOneThatIsTold) {
             "400 -32020 7");
 }
 
+TEST(StatelessOrder, AMethodThatIsNotOfferedIsUnknownWhateverMcpNameSays) {
+  Site site;  // without tools, prompts, resources
+  const std::pair<const char*, const char*> cases[] = {{"prompts/get", R"({"name":"p"})"},
+                                                       {"resources/read", R"({"uri":"x:1"})"},
+                                                       {"tools/call", R"({"name":"t"})"}};
+  for (const auto& [method, params] : cases) {
+    EXPECT_EQ(outcome(site.send(Site::modern("7", method, params))), "404 -32601 7") << method;
+    EXPECT_EQ(outcome(site.send(Site::modern("7", method, params).without("Mcp-Name"))),
+              "404 -32601 7")
+        << method;
+  }
+}
+
 // The fields of HTTP.
 
 TEST_F(Stateless, NamesOfFieldsHaveAnyCaseAndValuesDoNot) {
@@ -260,6 +282,18 @@ TEST_F(Stateless, NamesOfFieldsHaveAnyCaseAndValuesDoNot) {
             "400 -32020 7");
   EXPECT_EQ(outcome(site.send(Site::modern_tool("7", "echo", oslo).set("Mcp-Name", "Echo"))),
             "400 -32020 7");
+}
+
+TEST_F(Stateless, AFieldThatStandsTwiceSaysTwoThings) {
+  // Somebody on the way may have read the other one.
+  EXPECT_EQ(outcome(site.send(Site::modern("7", "tools/list").with("Mcp-Method", "tools/call"))),
+            "400 -32020 7");
+  EXPECT_EQ(outcome(site.send(Site::modern_tool("7", "echo", oslo).with("Mcp-Name", "steps"))),
+            "400 -32020 7");
+  EXPECT_EQ(outcome(site.send(
+                Site::modern("7", "tools/list").with("MCP-Protocol-Version", "2025-11-25"))),
+            "400 -32020 7");
+  EXPECT_EQ(runs, 0);
 }
 
 TEST(StatelessNames, TravelInBase64WhereTheyMust) {
@@ -393,6 +427,16 @@ TEST_F(Params, AreFoundInsideObjects) {
 TEST_F(Params, FieldsThatNobodyKnowsAreLeftAlone) {
   EXPECT_EQ(call("{}", {{"Mcp-Param-Other", "=?base64?!?="}, {"Mcp-Param-Region", "x"}}), yes);
   EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Params, AFieldThatStandsTwiceSaysTwoThings) {
+  EXPECT_EQ(call(R"({"zone":"eu"})", {{"Mcp-Param-Zone", "eu"}, {"Mcp-Param-Zone", "us"}}), no);
+}
+
+TEST_F(Params, LargeNumbersThatDifferAreNotTheSame) {
+  EXPECT_EQ(call(R"({"count":9007199254740993})", {{"Mcp-Param-Count", "9007199254740992"}}), no);
+  EXPECT_EQ(call(R"({"count":9223372036854775807})", {{"Mcp-Param-Count", "9223372036854775806"}}),
+            no);
 }
 
 // Refusals before the body is looked at.
@@ -632,6 +676,14 @@ TEST_F(Stateless, AClientThatDoesNotReadIsGivenUp) {
 
 // Going away.
 
+TEST_F(Stateless, AClientThatGoesAwayTakesItsRequestBackAtOnce) {
+  FakeExchange& x = site.send(site.modern_tool("7", "wait"));
+  const std::stop_token stop = parked.replies[0].cancelled();
+  x.go();
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+  EXPECT_TRUE(stop.stop_requested()) << "the handler works on for nobody";
+}
+
 TEST_F(Stateless, AClientThatGoesAwayTakesItsRequestBackBeforeTheNextCall) {
   // What the endpoint does by itself or when it is called next, but not by the passing of time.
   FakeExchange& x = site.send(site.modern_tool("7", "wait"));
@@ -672,6 +724,16 @@ TEST_F(Stateless, TheSlotOfOneThatWentAwayIsFree) {
     parked.replies.clear();  // the handler sees that it is to stop
     site.process();
   }
+}
+
+TEST_F(Stateless, AnEndpointThatIsDestroyedLeavesNobodyWaiting) {
+  FakeExchange& late = site.send(site.modern_tool("7", "wait"));
+  FakeExchange& stream = listen();
+  const std::stop_token stop = parked.replies[0].cancelled();
+  site.endpoint.reset();
+  EXPECT_TRUE(stop.stop_requested());
+  EXPECT_FALSE(late.waiting()) << "it still has an owner, which is gone";
+  EXPECT_FALSE(stream.waiting()) << "it still has an owner, which is gone";
 }
 
 // Listening.
@@ -827,6 +889,15 @@ TEST(Eras, AServerOfTheStatelessEraOnly) {
   EXPECT_EQ(site.web().sessions(), 0u);
 }
 
+TEST(Eras, AClientOfTheOtherEraLearnsWhatIsSpoken) {
+  // Old clients can do no more than show the text.
+  SiteOptions options;
+  options.endpoint.stateful = false;
+  Site site(std::move(options));
+  FakeExchange& x = site.send(Site::post(Site::initialize_body("2025-11-25")));
+  EXPECT_TRUE(has(x.body, "2026-07-28"));
+}
+
 TEST(Eras, AServerOfTheStatefulEraOnly) {
   SiteOptions options;
   options.endpoint.stateless = false;
@@ -904,6 +975,19 @@ TEST(StatelessLimits, TooManyRequestsInTheProcessAreToldToComeBack) {
   site.process();
   EXPECT_TRUE(site.send(Site::modern_tool("1", "wait")).waiting());
   EXPECT_EQ(site.send(Site::modern_tool("1", "wait")).status, 503);
+}
+
+TEST(StatelessLimits, ABodyLargerThanAMessageMayBeIsRefused) {
+  // For those HTTP stacks that do not bound it themselves.
+  SiteOptions options;
+  options.server.limits.message_bytes_in = 1000;
+  Site site(std::move(options));
+  site.server.tool("t", "", [](json::Value) { return "t"; });
+  const auto padded = [](std::size_t size) {
+    return Site::modern_tool("7", "t", "{}", R"(,"x":")" + std::string(size, 'x') + "\"");
+  };
+  EXPECT_EQ(site.send(padded(100)).status, 200);
+  EXPECT_EQ(site.send(padded(2000)).status, 413);
 }
 
 TEST(StatelessLimits, AnAnswerThatIsTooLargeIsAnError) {
