@@ -122,6 +122,15 @@ TEST_F(OldSse, DrainEndsTheStream) {
   EXPECT_EQ(open().status, 503);
 }
 
+TEST_F(OldSse, TakingBackIsAlwaysLetIn) {
+  std::string to;
+  connect(to);
+  for (int i = 1; i <= 3; ++i) post(to, Site::tool_body(std::to_string(i), "wait"));
+  EXPECT_EQ(post(to, Site::tool_body("4", "wait")).status, 429);
+  EXPECT_EQ(post(to, Site::legacy_body("", "notifications/cancelled", R"({"requestId":1})")).status,
+            202);
+}
+
 TEST_F(OldSse, WhereItIsNotAskedForThereIsNothing) {
   Site other;
   FakeExchange& x = other.send(

@@ -203,6 +203,16 @@ TEST_F(Stateful, TheVersionInTheHeaderMustBeOneThatIsSpoken) {
   EXPECT_EQ(site.web().sessions(), 1u);
 }
 
+TEST_F(Stateful, ASecondHandshakeInASessionChangesNothing) {
+  const std::string session = site.connect("2025-11-25");
+  FakeExchange& x = site.send(Site::in(session, Site::initialize_body("2025-03-26", "{}")));
+  EXPECT_EQ(x.answer()["error"]["code"].dump(), "-32600") << x.body;
+  EXPECT_EQ(site.web().sessions(), 1u);
+  // Arrays are still refused, and the client can still be asked.
+  EXPECT_EQ(site.send(Site::in(session, "[" + Site::legacy_body("1", "ping") + "]")).status, 400);
+  EXPECT_TRUE(call(session, "2", "asks").waiting());
+}
+
 TEST_F(Stateful, ManyAreServedAtOnceAndNothingCrosses) {
   std::vector<std::string> sessions;
   std::vector<std::pair<std::string, Reply<std::string>>> waiting;
@@ -943,6 +953,27 @@ TEST(StatefulLetGo, AHandlerThatAnswersLaterClosesTheStreamFromInsideTheCall) {
   EXPECT_EQ(test::text_of(y.answer()), "late");
 }
 
+TEST(StatefulLetGo, ClientsThatDoNotKnowOfItKeepTheirConnection) {
+  for (const char* revision : {"2025-03-26", "2025-06-18"}) {
+    Site site;
+    std::vector<Reply<std::string>> waiting;
+    site.server.tool("t", "", [&](Reply<std::string> reply) {
+      reply.context().close_stream();
+      waiting.push_back(std::move(reply));
+    });
+    const std::string session = site.connect(revision);
+    FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "t")));
+    site.process();
+    EXPECT_TRUE(x.waiting()) << revision << ": it takes the end for the end: " << x.body;
+    for (const auto& event : x.events()) EXPECT_NE(event.data[0], "") << "cannot be parsed";
+    waiting[0]("late");
+    site.process();
+    if (!x.waiting()) {
+      EXPECT_EQ(test::text_of(x.answer()), "late");
+    }
+  }
+}
+
 // Time.
 
 TEST_F(Stateful, KeepAliveCommentsGoToOpenStreams) {
@@ -995,6 +1026,13 @@ TEST_F(Stateful, ASessionWithAnOpenStreamOrARunningRequestIsNotForgotten) {
   for (int i = 0; i < 3; ++i) site.pass(Limits{}.session_idle);
   EXPECT_EQ(site.web().sessions(), 0u);
   EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
+TEST_F(Stateful, ManySessionsAreForgottenAtOnce) {
+  for (int i = 0; i < 200; ++i) site.connect();
+  ASSERT_EQ(site.web().sessions(), 200u);
+  site.pass(Limits{}.session_idle);
+  EXPECT_EQ(site.web().sessions(), 0u) << "all of them were due";
 }
 
 // Bounds.
@@ -1051,6 +1089,45 @@ TEST_F(InFlight, RequestsOfOneSession) {
   EXPECT_TRUE(wait(session, 5).waiting());
 }
 
+TEST_F(InFlight, AnswersToTheServerAndTakingBackAreAlwaysLetIn) {
+  // Else a session whose requests all wait for the client would wait forever.
+  const std::string session = site.connect("2025-06-18");
+  std::vector<FakeExchange*> asked;
+  for (int i = 1; i <= 3; ++i) {
+    asked.push_back(&site.send(Site::in(session, Site::tool_body(std::to_string(i), "asks"))));
+  }
+  FakeExchange& taken_back = site.send(
+      Site::in(session, Site::legacy_body("", "notifications/cancelled", R"({"requestId":3})")));
+  EXPECT_EQ(outcome(taken_back), "202");
+  site.send(Site::in(session, Site::tool_body("4", "wait")));
+  const json::Value question = asked[0]->answer();
+  FakeExchange& x = site.send(
+      Site::in(session, R"({"jsonrpc":"2.0","id":)" + question["id"].dump() +
+                            R"(,"result":{"action":"accept","content":{"name":"Ada"}}})"));
+  EXPECT_EQ(outcome(x), "202");
+  site.process();
+  EXPECT_EQ(test::text_of(asked[0]->answer()), "hello Ada") << asked[0]->body;
+}
+
+TEST(StatefulLimits, AnswersToTheServerAreLetInWhereTheProcessIsFull) {
+  SiteOptions options;
+  options.server.limits.process_in_flight = 2;
+  Site site(std::move(options));
+  site.server.tool("asks", "", [](Context& cx) -> Result<std::string> {
+    auto name = cx.elicit<Name>("who", "Who?");
+    if (!name) return name.error();
+    return "hello " + name->value().name;
+  });
+  const std::string session = site.connect("2025-06-18");
+  FakeExchange& a = site.send(Site::in(session, Site::tool_body("1", "asks")));
+  FakeExchange& b = site.send(Site::in(session, Site::tool_body("2", "asks")));
+  EXPECT_TRUE(b.waiting());
+  FakeExchange& x = site.send(
+      Site::in(session, R"({"jsonrpc":"2.0","id":)" + a.answer()["id"].dump() +
+                            R"(,"result":{"action":"accept","content":{"name":"Ada"}}})"));
+  EXPECT_EQ(outcome(x), "202") << "two requests wait for answers that are not let in";
+}
+
 // The end.
 
 TEST_F(Stateful, DrainEndsStreamsAndStillSendsWhatHandlersAnswer) {
@@ -1067,6 +1144,12 @@ TEST_F(Stateful, DrainEndsStreamsAndStillSendsWhatHandlersAnswer) {
   site.process();
   EXPECT_EQ(test::text_of(x.answer()), "finished");
   EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
+TEST_F(Stateful, NoStreamIsBegunAfterDrain) {
+  const std::string session = site.connect();
+  site.web().drain();
+  EXPECT_EQ(site.send(Site::get(session)).status, 503) << "a stream that nobody will end";
 }
 
 TEST_F(Stateful, TheHostIsToldWhenToCallNext) {
@@ -1103,6 +1186,21 @@ TEST_F(Stateful, AHandlerMayMakeARequestInAnotherSession) {
     return in.city + " " + test::text_of(call(other, "1", "echo", R"({"city":"inner"})").answer());
   });
   EXPECT_EQ(test::text_of(call(session, "1", "nested", oslo).answer()), "Oslo inner");
+}
+
+TEST_F(Stateful, AHandlerMayMakeARequestInItsOwnSession) {
+  const std::string session = site.connect();
+  FakeExchange* inner = nullptr;
+  site.server.tool("nested", "", [&](City in) {
+    inner = &call(session, "2", "echo", R"({"city":"inner"})");
+    return in.city;
+  });
+  FakeExchange& x = call(session, "1", "nested", oslo);
+  site.process();
+  EXPECT_EQ(outcome(x), "200 result 1");
+  EXPECT_EQ(test::text_of(x.answer()), "Oslo");
+  ASSERT_FALSE(inner->waiting());
+  EXPECT_EQ(test::text_of(inner->answer()), "inner");
 }
 
 }  // namespace
