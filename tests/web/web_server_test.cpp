@@ -88,6 +88,15 @@ TEST_F(WebServing, LateAnswersArrive) {
   EXPECT_NE(client->response().body.find("late"), std::string::npos);
 }
 
+TEST_F(WebServing, AClientThatGoesAwayStopsItsHandlerWithinASecond) {
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  const std::stop_token stop = parked.replies[0].cancelled();
+  client->close();
+  EXPECT_TRUE(run_until(loop, [&] { return stop.stop_requested(); }, 1s));
+}
+
 TEST_F(WebServing, DrainTellsListenersAndFinishes) {
   auto listener = connect();
   listener->send(post(Site::modern_body("21", "subscriptions/listen",
@@ -106,6 +115,13 @@ TEST_F(WebServing, DrainTellsListenersAndFinishes) {
   client->close();
   listener->close();
   EXPECT_TRUE(run_until(loop, [&] { return done; }));
+}
+
+TEST_F(WebServing, EveryAddressOfTheOwnMachineWorks) {
+  start({"127.0.0.2", 0});
+  auto client = connect();
+  EXPECT_EQ(client->ask(modern_tool("echo", R"({"city":"Oslo"})")).status, 200)
+      << "called by its own url " << web->url();
 }
 
 TEST_F(WebServing, ASessionIsServedOnEveryConnectionByAnyThread) {
@@ -199,6 +215,16 @@ TEST_F(WebServing, BlockingHandlersRunBesideEverythingElse) {
     EXPECT_EQ(times, 6) << answer.body;
   }
   web.reset();
+}
+
+TEST_F(WebServing, AServerMayBeDestroyedWhileItDrains) {
+  start({"127.0.0.1", 0}, {.threads = 2});
+  auto client = connect();
+  client->send(modern_tool("echo", R"({"city":"Oslo"})"));
+  client->response();
+  web->drain([] {});
+  web.reset();
+  for (int i = 0; i < 10; ++i) loop.poll();
 }
 
 TEST_F(WebServing, AServerThatIsDestroyedLeavesNothingBehind) {
