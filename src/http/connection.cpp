@@ -164,6 +164,14 @@ void Connection::upgrade() {
   Request request = parser_.request();
   request.peer = peer_;
   request.secure = stream_.secure();
+  // Answers to requests before this one go first. Clients wait for them before they upgrade.
+  pumping_ = false;
+  flush();
+  pumping_ = true;
+  if (unsent() > 0 || broken_) {
+    keep_ = false;
+    return respond(503, text_type, "earlier answers have not been read yet\n", {});
+  }
   const auto refusal = server_.handler.on_upgrade(request, stream_, parser_.rest());
   if (!refusal) {
     phase_ = Phase::closed;  // the stream is somebody else's now
@@ -171,7 +179,9 @@ void Connection::upgrade() {
     return;
   }
   const auto type = refusal->fields.find("Content-Type");
-  respond(refusal->status, type.value_or(std::string_view()), refusal->body, {});
+  Fields more = refusal->fields;
+  more.remove("Content-Type");
+  respond(refusal->status, type.value_or(std::string_view()), refusal->body, more);
 }
 
 // Answering.
@@ -268,8 +278,7 @@ void Connection::answered() {
 void Connection::flush() {
   if (blocked_ || broken_ || phase_ == Phase::closed || pumping_) return;
   if (unsent() > 0) {
-    const Result<std::size_t> written =
-        stream_.write_some(std::string_view(out_).substr(sent_));
+    const Result<std::size_t> written = stream_.write_some(std::string_view(out_).substr(sent_));
     if (!written) {
       // Whoever is answering may be in the middle of a call: it is told later.
       out_.clear();
