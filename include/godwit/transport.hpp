@@ -9,3 +9,5 @@
 #include "godwit/transport/socket.hpp"
 #include "godwit/transport/stdio.hpp"
 #include "godwit/transport/stream_transport.hpp"
+#include "godwit/transport/websocket.hpp"
+#include "godwit/transport/websocket_decoder.hpp"

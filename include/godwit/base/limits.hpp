@@ -76,6 +76,19 @@ struct Limits {
   /// Silence on an event stream before a comment is sent, so that no proxy takes it for dead.
   Duration sse_keep_alive = std::chrono::seconds(15);
 
+  // WebSocket.
+
+  /// Pieces one message may come in: each costs time although it may be empty.
+  std::size_t ws_fragments = 1'024;
+  /// Pings and the like in one second: each ping has to be answered.
+  std::size_t ws_control_frames = 50;
+  /// For the handshake after the connection is made.
+  Duration ws_handshake_time = std::chrono::seconds(5);
+  /// For the other side to say goodbye, too.
+  Duration ws_close_time = std::chrono::seconds(1);
+  /// Silence before a ping is sent; after as much silence again the connection is closed.
+  Duration ws_ping_time = std::chrono::seconds(30);
+
   // Sessions of stateful clients over HTTP.
 
   std::size_t sessions = 100'000;
