@@ -5,6 +5,8 @@
 #include "godwit/transport/connection.hpp"
 #include "godwit/transport/framing.hpp"
 #include "godwit/transport/memory.hpp"
+#include "godwit/transport/rpc_endpoint.hpp"
+#include "godwit/transport/rpc_http.hpp"
 #include "godwit/transport/rpc_server.hpp"
 #include "godwit/transport/socket.hpp"
 #include "godwit/transport/stdio.hpp"
