@@ -32,7 +32,12 @@ std::optional<Authority> split(std::string_view text) {
 }
 
 bool is_number(std::string_view host) {
-  if (host.starts_with('[')) return host.ends_with(']');
+  if (host.starts_with('[')) {
+    if (!host.ends_with(']')) return false;
+    host = host.substr(1, host.size() - 2);
+    return std::ranges::count(host, ':') >= 2 &&
+           host.find_first_not_of("0123456789abcdefABCDEF:.") == host.npos;
+  }
   return std::ranges::all_of(host, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
 }
 
@@ -53,10 +58,14 @@ bool is_host(const Access& access, std::string_view text, bool secure) {
   });
 }
 
-bool is_own_origin(const Access& access, std::string_view origin) {
+/// The number of another machine is a name for this one only if the request says so, too.
+bool is_own_origin(const Access& access, std::string_view origin, std::string_view host) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!origin.starts_with(scheme)) continue;
-    return is_host(access, origin.substr(scheme.size()), scheme == "https://");
+    const std::string_view authority = origin.substr(scheme.size());
+    if (!is_host(access, authority, scheme == "https://")) return false;
+    const auto parts = split(authority);
+    return !is_number(parts->host) || is_own_machine(parts->host) || same_name(authority, host);
   }
   return false;
 }
@@ -77,7 +86,7 @@ std::optional<std::string> Access::refusal(const Request& request) const {
   }
   if (!listed_origin(request).empty()) return std::nullopt;
   if (const auto origin = request.fields.find("Origin")) {
-    if (request.fields.count("Origin") > 1 || !is_own_origin(*this, *origin)) {
+    if (request.fields.count("Origin") > 1 || !is_own_origin(*this, *origin, *host)) {
       return "web pages of this origin may not call here; allow it by name (--allow-origin)";
     }
   }

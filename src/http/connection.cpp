@@ -73,10 +73,7 @@ void Connection::on_data(std::size_t size) {
   }
   parser_.commit(size);
   if (!busy()) return pump();
-  if (parser_.rest().size() > most_ahead) {
-    paused_ = true;
-    stream_.pause();
-  }
+  hold_back();
 }
 
 void Connection::pump() {
@@ -84,6 +81,7 @@ void Connection::pump() {
   pumping_ = true;
   const Limits& limits = server_.options.limits;
   while (!busy() && phase_ != Phase::closed && phase_ != Phase::lingering) {
+    if (!has_room()) break;
     const RequestParser::Event event = parser_.next();
     if (event == RequestParser::Event::none) {
       if (parser_.partial()) {
@@ -104,16 +102,7 @@ void Connection::pump() {
       body_ = true;
       if (phase_ == Phase::idle) request_deadline_ = server_.now() + limits.http_request_time;
       set_phase(Phase::reading, limits.http_body_idle);
-      if (const auto refusal = server_.handler.on_head(parser_.request())) {
-        phase_ = Phase::answering;
-        keep_ = false;
-        head_only_ = parser_.request().method == "HEAD";  // not that of the request before
-        const auto type = refusal->fields.find("Content-Type");
-        Fields more = refusal->fields;
-        more.remove("Content-Type");
-        respond(refusal->status, type.value_or(std::string_view()), refusal->body, more);
-        break;
-      }
+      if (refused_by_head()) break;
       if (parser_.expects_continue()) {
         out_ += "HTTP/1.1 100 Continue\r\n\r\n";
         flush();
@@ -125,6 +114,69 @@ void Connection::pump() {
   }
   pumping_ = false;
   flush();
+  hold_back();
+}
+
+/// False if the client should first read what it asked for.
+bool Connection::has_room() {
+  const std::size_t most = server_.options.limits.output_queue_bytes;
+  if (unsent() <= most) return true;
+  pumping_ = false;
+  flush();
+  pumping_ = true;
+  return unsent() <= most;
+}
+
+void Connection::hold_back() {
+  if (parser_.rest().size() <= most_ahead || paused_) return;
+  paused_ = true;
+  stream_.pause();
+}
+
+/// The request with what only the connection knows.
+Request Connection::request() {
+  if (peer_.empty()) peer_ = stream_.peer();
+  Request request = parser_.request();
+  request.peer = peer_;
+  request.secure = stream_.secure();
+  return request;
+}
+
+bool Connection::refused_by_head() {
+  std::optional<Response> refusal;
+  guarded([&] { refusal = server_.handler.on_head(request()); });
+  if (!refusal) return busy() || phase_ == Phase::lingering;
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = parser_.request().method == "HEAD";  // not that of the request before
+  respond_whole(*refusal);
+  return true;
+}
+
+void Connection::respond_whole(const Response& response) {
+  const auto type = response.fields.find("Content-Type");
+  Fields more = response.fields;
+  more.remove("Content-Type");
+  respond(response.status, type.value_or(std::string_view()), response.body, more);
+}
+
+/// Runs code of the program: what it throws is answered with 500, and goes no further.
+template <class F>
+void Connection::guarded(F&& run) {
+  std::string what = "something that is not a std::exception";
+  try {
+    return run();
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {
+  }
+  server_.options.log.error("an HTTP handler threw: " + what);
+  if (phase_ == Phase::streaming) return abort();
+  if (phase_ == Phase::closed || phase_ == Phase::lingering) return;
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = false;
+  respond(500, text_type, "internal error\n", {});
 }
 
 void Connection::failed() {
@@ -141,29 +193,14 @@ void Connection::serve() {
   chunked_ = parser_.takes_chunks();
   owner_ = nullptr;
   phase_ = Phase::answering;
-  if (parser_.wants_upgrade()) return upgrade();
-  if (peer_.empty()) peer_ = stream_.peer();
-  Request request = parsed;
-  request.peer = peer_;
-  request.secure = stream_.secure();
-  try {
-    server_.handler.on_request(request, *this);
-  } catch (const std::exception& e) {
-    server_.options.log.error(std::string("an HTTP handler threw: ") + e.what());
-    if (phase_ == Phase::answering) {
-      keep_ = false;
-      respond(500, text_type, "internal error\n", {});
-    } else if (busy()) {
-      abort();
-    }
+  // Only what this server may know is an upgrade; other wishes of that kind are left alone.
+  if (parser_.wants_upgrade() && parsed.fields.lists("Upgrade", "websocket")) {
+    return guarded([&] { upgrade(); });
   }
+  guarded([&] { server_.handler.on_request(request(), *this); });
 }
 
 void Connection::upgrade() {
-  if (peer_.empty()) peer_ = stream_.peer();
-  Request request = parser_.request();
-  request.peer = peer_;
-  request.secure = stream_.secure();
   // Answers to requests before this one go first. Clients wait for them before they upgrade.
   pumping_ = false;
   flush();
@@ -172,16 +209,13 @@ void Connection::upgrade() {
     keep_ = false;
     return respond(503, text_type, "earlier answers have not been read yet\n", {});
   }
-  const auto refusal = server_.handler.on_upgrade(request, stream_, parser_.rest());
+  const auto refusal = server_.handler.on_upgrade(request(), stream_, parser_.rest());
   if (!refusal) {
     phase_ = Phase::closed;  // the stream is somebody else's now
     server_.remove(*this);
     return;
   }
-  const auto type = refusal->fields.find("Content-Type");
-  Fields more = refusal->fields;
-  more.remove("Content-Type");
-  respond(refusal->status, type.value_or(std::string_view()), refusal->body, more);
+  respond_whole(*refusal);
 }
 
 // Answering.
@@ -201,7 +235,11 @@ void Connection::write_head(int status, std::string_view type, std::size_t lengt
     out += "\r\n";
   }
   if (!more.empty()) more.write(out);
-  if (!keep_) out += "Connection: close\r\n";
+  if (!keep_) {
+    out += "Connection: close\r\n";
+  } else if (!chunked_) {
+    out += "Connection: keep-alive\r\n";  // HTTP/1.0 must be told
+  }
   if (whole) {
     if (status != 204 && status != 304) {
       out += "Content-Length: ";
@@ -258,10 +296,7 @@ void Connection::abort() {
 void Connection::answered() {
   owner_ = nullptr;
   set_phase(Phase::idle, server_.options.limits.http_keep_alive);
-  if (!keep_) {
-    phase_ = Phase::lingering;
-    deadline_ = server_.now() + linger_time;
-  }
+  if (!keep_) phase_ = Phase::lingering;
   if (pumping_) return;  // which goes on with the next request and writes all answers at once
   flush();
   if (phase_ != Phase::idle) return;
@@ -302,26 +337,30 @@ void Connection::flush() {
     sent_ = 0;
     if (out_.capacity() > small_output * 4) out_.shrink_to_fit();
   }
-  if (phase_ == Phase::lingering) stream_.shutdown_write();
+  if (phase_ != Phase::lingering || said_last_) return;
+  said_last_ = true;
+  deadline_ = server_.now() + linger_time;
+  stream_.shutdown_write();
+  if (end_seen_) later([this] { close(); });
 }
 
 void Connection::on_writable() {
   blocked_ = false;
   flush();
+  if (blocked_ || broken_ || phase_ == Phase::closed || busy()) return;
+  if (std::exchange(paused_, false)) stream_.resume();
+  pump();
 }
 
 // The end.
 
 void Connection::on_end(const Result<void>&) {
   if (phase_ == Phase::closed) return;
-  if (!busy() && unsent() > 0 && phase_ != Phase::lingering) {
-    // The client has said all; what it asked for is still being written.
-    phase_ = Phase::lingering;
-    deadline_ = server_.now() + server_.options.limits.http_write_stall;
-    keep_ = false;
-    return;
-  }
-  close();
+  end_seen_ = true;
+  if (busy() || unsent() == 0) return close();
+  // The client has said all; what it asked for is still being written.
+  phase_ = Phase::lingering;
+  keep_ = false;
 }
 
 void Connection::later(Function<void()> work) {
@@ -343,12 +382,8 @@ void Connection::close() {
 void Connection::drain() {
   keep_ = false;
   if (busy() || phase_ == Phase::lingering || phase_ == Phase::reading) return;
-  if (unsent() > 0) {
-    phase_ = Phase::lingering;
-    deadline_ = server_.now() + linger_time;
-    return;
-  }
-  close();
+  if (unsent() == 0) return close();
+  phase_ = Phase::lingering;
 }
 
 void Connection::tick(TimePoint now) {
@@ -363,6 +398,7 @@ void Connection::tick(TimePoint now) {
       }
       break;
     case Phase::idle:
+      if (unsent() > 0) break;  // which has a time of its own
       if (now >= deadline_) return close();
       if (!std::exchange(touched_, false) && !parser_.partial()) {
         parser_.release();
@@ -370,7 +406,7 @@ void Connection::tick(TimePoint now) {
       }
       break;
     case Phase::lingering:
-      if (now >= deadline_) return close();
+      if (said_last_ && now >= deadline_) return close();
       break;
     default:
       break;

@@ -9,6 +9,7 @@
 
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/request_parser.hpp"
+#include "godwit/http/response.hpp"
 #include "godwit/io/stream.hpp"
 #include "server_state.hpp"
 
@@ -58,6 +59,13 @@ class Connection final : public Exchange, private Stream::Handler {
 
   bool busy() const noexcept { return phase_ == Phase::answering || phase_ == Phase::streaming; }
   void pump();
+  bool has_room();
+  void hold_back();
+  Request request();
+  bool refused_by_head();
+  void respond_whole(const Response& response);
+  template <class F>
+  void guarded(F&& run);
   void serve();
   void upgrade();
   void answered();
@@ -82,14 +90,16 @@ class Connection final : public Exchange, private Stream::Handler {
   std::size_t discarded_ = 0;
   Phase phase_ = Phase::idle;
   bool pumping_ = false;
-  bool keep_ = true;       // may take another request after this one
+  bool keep_ = true;  // may take another request after this one
   bool head_only_ = false;
   bool chunked_ = true;
-  bool blocked_ = false;   // on_writable is awaited
-  bool broken_ = false;    // nothing can be written any more
+  bool blocked_ = false;  // on_writable is awaited
+  bool broken_ = false;   // nothing can be written any more
   bool paused_ = false;
-  bool touched_ = false;   // since the last tick
-  bool body_ = false;      // the head of the request is there
+  bool touched_ = false;    // since the last tick
+  bool end_seen_ = false;   // nothing more comes in
+  bool said_last_ = false;  // everything is written, and will be
+  bool body_ = false;       // the head of the request is there
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -272,7 +272,7 @@ std::optional<TimePoint> Peer::next_deadline() const {
 Poster Peer::poster() const { return Poster(impl_->mailbox); }
 
 void Poster::operator()(Function<void()> work) const {
-  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work), 0});
+  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work), 0, false});
 }
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {

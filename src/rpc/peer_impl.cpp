@@ -143,6 +143,10 @@ void Peer::Impl::deliver(Letter& letter) {
   const Via via(*this, letter.route);
   if (!letter.request) return self.send_raw(letter.text);
   DeferredCall& call = *letter.request;
+  if (letter.on_the_way) {
+    if (!call.taken_back()) self.send_raw(letter.text);
+    return;
+  }
   if (!forget(letter.request)) return;
   Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started);
   outcome.failed_ = letter.error.has_value();

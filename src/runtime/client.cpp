@@ -14,6 +14,17 @@ Error bad_url(std::string_view url, std::string_view why) {
                              std::string(why));
 }
 
+Result<http::Fields> fields_of(const ClientOptions& options) {
+  http::Fields fields;
+  for (const auto& [name, value] : options.headers) {
+    if (!http::is_token(name) || !http::is_field_value(value)) {
+      return error("the header " + json::quote(name) + " cannot be sent");
+    }
+    fields.add(name, value);
+  }
+  return fields;
+}
+
 template <class T>
 using Taker = Function<void(Result<T>)>;
 
@@ -108,8 +119,20 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
   if (url.starts_with("http://") || url.starts_with("https://")) {
     return connect_http(url, std::move(options));
   }
+  if (url.starts_with("ws://") || url.starts_with("wss://")) {
+    const auto parsed = http::Url::parse(url);
+    if (!parsed) return bad_url(url, parsed.error().message);
+    const auto fields = fields_of(options);
+    if (!fields) return bad_url(url, fields.error().message);
+    const WebSocketConnectOptions ws{.websocket = {.limits = options.limits}, .fields = *fields};
+    return open(std::make_shared<State>(
+        std::move(options), [to = *parsed, ws](State& state, OnConnected done) {
+          state.websocket.emplace(connect_websocket(state.loop, to, std::move(done), ws));
+        }));
+  }
   return bad_url(url,
-                 "write http://host/path, tcp://host:port or unix:///path; a program is started "
+                 "write http://host/path, ws://host/path, tcp://host:port or unix:///path; a "
+                 "program is started "
                  "with spawn()");
 }
 
@@ -118,12 +141,9 @@ Result<Client> Client::connect_http(std::string_view url, ClientOptions options)
   const auto parsed = http::Url::parse(url);
   if (!parsed) return bad_url(url, parsed.error().message);
   http.url = *parsed;
-  for (const auto& [name, value] : options.headers) {
-    if (!http::is_token(name) || !http::is_field_value(value)) {
-      return bad_url(url, "the header " + json::quote(name) + " cannot be sent");
-    }
-    http.headers.add(name, value);
-  }
+  Result<http::Fields> fields = fields_of(options);
+  if (!fields) return bad_url(url, fields.error().message);
+  http.headers = *std::move(fields);
   http.limits = options.limits;
   http.log = options.log;
   // There is no process that would have to be started: the next call just begins anew.

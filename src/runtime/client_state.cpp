@@ -123,6 +123,7 @@ void Client::State::tell_waiting(Result<ClientSession*> outcome) {
 void Client::State::tear_down() {
   finished = true;
   connector.reset();
+  websocket.reset();
   tell_waiting(why);
   for (const auto& [number, entry] : listens) entry->callbacks = {};
   if (!connection) return finish();

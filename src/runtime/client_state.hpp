@@ -18,6 +18,7 @@
 #include "godwit/runtime/client.hpp"
 #include "godwit/transport/connection.hpp"
 #include "godwit/transport/socket.hpp"
+#include "godwit/transport/websocket.hpp"
 #include "godwit/web/http_transport.hpp"
 
 namespace godwit::inline v0 {
@@ -127,6 +128,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   bool finished = false;  // the client is being destroyed
   Error why{.code = rpc::code::connection_closed, .message = "the client was closed"};
   std::optional<Connector> connector;
+  std::optional<WebSocketConnector> websocket;
   std::optional<ClientSession> session;
   std::optional<Connection> connection;
   std::vector<Work> waiting;

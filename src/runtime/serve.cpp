@@ -20,7 +20,38 @@ namespace {
 using detail::ServeOptions;
 using Place = ServeOptions::Place;
 
-Result<std::string> open(RpcServer& server, const ServeOptions& options) {
+bool is_own_machine(const Address& address) {
+  return address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
+}
+
+/// Where to listen for web clients; an error if that would be careless.
+Result<Address> wanted_address(const ServeOptions& options) {
+  Result<Address> address = Address::parse(options.target);
+  if (!address || is_own_machine(*address) || options.expose) return address;
+  return error("refusing to listen on " + address->text() +
+               ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind a "
+               "proxy that asks who it is, or say --expose if this is what you want");
+}
+
+Result<std::optional<TlsContext>> wanted_tls(const ServeOptions& options) {
+  if (options.certificate.empty()) return std::optional<TlsContext>();
+  Result<TlsContext> tls =
+      TlsContext::server({.certificate_file = options.certificate, .key_file = options.key});
+  if (!tls) return std::move(tls).error();
+  return std::optional<TlsContext>(*std::move(tls));
+}
+
+/// SIGHUP.
+void read_again(const std::optional<TlsContext>& tls) {
+  if (!tls) return;
+  const Result<void> read = tls->reload();
+  std::cerr << (read ? "the certificate was read again"
+                     : "the old certificate stays: " + read.error().message)
+            << std::endl;
+}
+
+Result<std::string> open(RpcServer& server, const ServeOptions& options,
+                         const std::optional<TlsContext>& tls) {
   switch (options.place) {
     case Place::tcp: {
       Result<Address> address = Address::parse(options.target);
@@ -29,6 +60,15 @@ Result<std::string> open(RpcServer& server, const ServeOptions& options) {
     }
     case Place::unix_socket:
       return server.listen_unix(options.target);
+    case Place::websocket: {
+      const Result<Address> address = wanted_address(options);
+      if (!address) return address.error();
+      return server.listen_ws(*address,
+                              {.path = options.path,
+                               .access = {.hosts = options.hosts, .origins = options.origins},
+                               .tls = tls,
+                               .protocols = {"mcp"}});
+    }
     default:
       break;
   }
@@ -36,17 +76,26 @@ Result<std::string> open(RpcServer& server, const ServeOptions& options) {
   return std::string("stdio");
 }
 
-bool is_own_machine(const Address& address) {
-  return address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
-}
-
 Result<void> serve_streams(Server& server, const ServeOptions& options) {
+  const Result<std::optional<TlsContext>> tls = wanted_tls(options);
+  if (!tls) return tls.error();
   Loop loop;
   RpcServer connections(loop, server.router(), server.peer_options());
-  const Result<std::string> address = open(connections, options);
+  const Result<std::string> address = open(connections, options, *tls);
   if (!address) return address.error();
-  if (options.place != Place::stdio) std::cerr << "listening on " << *address << std::endl;
-  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { connections.close(); });
+  if (options.place == Place::websocket) {
+    std::cerr << "listening on " << (*tls ? "wss://" : "ws://") << *address << options.path
+              << std::endl;
+  } else if (options.place != Place::stdio) {
+    std::cerr << "listening on " << *address << std::endl;
+  }
+  const auto on_signal = [&](int number) {
+    if (number == SIGHUP) return read_again(*tls);
+    connections.close();
+  };
+  // Without a certificate SIGHUP keeps its meaning: the terminal is gone.
+  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
+                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
   if (!signals) return signals.error();
   connections.on_closed([&] { loop.stop(); });
   loop.run();
@@ -54,20 +103,12 @@ Result<void> serve_streams(Server& server, const ServeOptions& options) {
 }
 
 Result<void> serve_http(Server& server, const ServeOptions& options) {
-  const Result<Address> address = Address::parse(options.target);
+  const Result<Address> address = wanted_address(options);
   if (!address) return address.error();
-  if (!is_own_machine(*address) && !options.expose) {
-    return error("refusing to listen on " + address->text() +
-                 ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind "
-                 "a proxy that asks who it is, or say --expose if this is what you want");
-  }
+  const Result<std::optional<TlsContext>> tls = wanted_tls(options);
+  if (!tls) return tls.error();
   WebServerOptions web;
-  if (!options.certificate.empty()) {
-    Result<TlsContext> tls = TlsContext::server(
-        {.certificate_file = options.certificate, .key_file = options.key});
-    if (!tls) return std::move(tls).error();
-    web.tls = *std::move(tls);
-  }
+  web.tls = *tls;
   web.endpoint.path = options.path;
   web.endpoint.sse_path = options.sse_path;
   web.endpoint.health_path = options.health_path;
@@ -89,14 +130,12 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
     std::cerr << "anybody who can reach this address can call the server"
               << (web.tls ? "" : ", and read along") << std::endl;
   }
-  const auto signals = Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int number) {
-    if (number != SIGHUP) return listening->drain([&] { loop.stop(); });
-    if (!web.tls) return;
-    const Result<void> read = web.tls->reload();
-    std::cerr << (read ? "the certificate was read again"
-                       : "the old certificate stays: " + read.error().message)
-              << std::endl;
-  });
+  const auto on_signal = [&](int number) {
+    if (number == SIGHUP) return read_again(*tls);
+    listening->drain([&] { loop.stop(); });
+  };
+  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
+                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
   if (!signals) return signals.error();
   loop.run();
   return {};

@@ -32,12 +32,16 @@ std::string set_path(std::string& path, const std::string& value) {
 }
 
 constexpr Option known[] = {
-    {"--stdio", false, [](Options& o, const std::string& v) { return set_place(o, Place::stdio, v); }},
+    {"--stdio", false,
+     [](Options& o, const std::string& v) { return set_place(o, Place::stdio, v); }},
     {"--tcp", true, [](Options& o, const std::string& v) { return set_place(o, Place::tcp, v); }},
     {"--unix", true,
      [](Options& o, const std::string& v) { return set_place(o, Place::unix_socket, v); }},
     {"--http", true, [](Options& o, const std::string& v) { return set_place(o, Place::http, v); }},
-    {"--help", false, [](Options& o, const std::string& v) { return set_place(o, Place::help, v); }},
+    {"--ws", true,
+     [](Options& o, const std::string& v) { return set_place(o, Place::websocket, v); }},
+    {"--help", false,
+     [](Options& o, const std::string& v) { return set_place(o, Place::help, v); }},
     {"-h", false, [](Options& o, const std::string& v) { return set_place(o, Place::help, v); }},
     {"--path", true, [](Options& o, const std::string& v) { return set_path(o.path, v); }},
     {"--sse", true, [](Options& o, const std::string& v) { return set_path(o.sse_path, v); }},
@@ -92,19 +96,21 @@ std::string_view ServeOptions::usage() noexcept {
          "  --tcp HOST:PORT      listen on a TCP socket\n"
          "  --unix PATH          listen on a unix socket\n"
          "  --http HOST:PORT     listen for HTTP\n"
+         "  --ws HOST:PORT       listen for WebSocket (subprotocol mcp)\n"
          "  --help               show this\n"
-         "With --http:\n"
+         "With --http and --ws:\n"
          "  --path PATH          where the server is (/mcp)\n"
+         "  --allow-host NAME    a name the server may be called by, besides localhost\n"
+         "  --allow-origin URL   a web origin whose pages may call\n"
+         "  --tls-cert FILE      speak TLS with this certificate (PEM); read again on SIGHUP\n"
+         "  --tls-key FILE       its private key\n"
+         "  --expose             listen beyond this machine although nobody has to log in\n"
+         "With --http:\n"
          "  --sse PATH           serve the transport of 2024 there, too\n"
          "  --threads N          serve on N threads (1)\n"
          "  --era ERA            clients to serve: both (the default), stateful or stateless\n"
-         "  --allow-host NAME    a name the server may be called by, besides localhost\n"
-         "  --allow-origin URL   a web origin whose pages may call\n"
-         "  --tls-cert FILE      speak HTTPS with this certificate (PEM); read again on SIGHUP\n"
-         "  --tls-key FILE       its private key\n"
          "  --health PATH        answer there whether the server is well\n"
-         "  --metrics PATH       tell numbers there, as Prometheus reads them\n"
-         "  --expose             listen beyond this machine although nobody has to log in\n";
+         "  --metrics PATH       tell numbers there, as Prometheus reads them\n";
 }
 
 Result<ServeOptions> ServeOptions::parse(int argc, char** argv) {

@@ -10,7 +10,7 @@
 namespace godwit::inline v0::detail {
 
 struct ServeOptions {
-  enum class Place { stdio, tcp, unix_socket, http, help } place = Place::stdio;
+  enum class Place { stdio, tcp, unix_socket, http, websocket, help } place = Place::stdio;
   /// An address or a path.
   std::string target{};
   std::string path = "/mcp";

@@ -168,6 +168,9 @@ class Entrance {
     if (call_.in_batch()) {
       return call_.fail(rpc::invalid_request("\"initialize\" must not be part of a batch"));
     }
+    if (session_.dialect()) {
+      return call_.fail(rpc::invalid_request("this connection has had its handshake already"));
+    }
     Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
     if (!handshake) return call_.fail(std::move(handshake).error());
     const mcp::Dialect& agreed = *handshake->dialect;
@@ -420,6 +423,7 @@ class Entrance {
 
   void call_tool() {
     request_.kind = WorkKind::tool;
+    if (session_.carrier && !capabilities().tools) return unknown_method();
     if (!name_agrees("name")) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
@@ -457,8 +461,8 @@ class Entrance {
 
   void get_prompt() {
     request_.kind = WorkKind::prompt;
-    if (!name_agrees("name")) return;
     if (!capabilities().prompts) return unknown_method();
+    if (!name_agrees("name")) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
@@ -481,8 +485,8 @@ class Entrance {
 
   void read_resource() {
     request_.kind = WorkKind::resource;
-    if (!name_agrees("uri")) return;
     if (!capabilities().resources) return unknown_method();
+    if (!name_agrees("uri")) return;
     if (!request_.params.find("uri").get(request_.uri)) {
       return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
     }

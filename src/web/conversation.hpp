@@ -22,6 +22,8 @@ class Conversation : public rpc::Output {
   void expire(TimePoint now);
   /// Looks again when expire() is needed next.
   void rearm();
+  /// After the peer has processed its mail.
+  virtual void processed() {}
 
   // Output
   std::string& output() override { return endpoint_.buffer; }

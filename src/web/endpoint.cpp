@@ -97,6 +97,7 @@ Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
 Endpoint::Impl::~Impl() {
   ready->close();
   for (auto& [id, session] : sessions) session->end();
+  for (const auto& relay : relays) relay->abandon();
 }
 
 // Requests.
@@ -113,8 +114,7 @@ http::Fields Endpoint::Impl::fields_for(const http::Request& request) const {
 }
 
 void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchange, int status,
-                            std::int64_t code, std::string_view message,
-                            const http::Fields& more) {
+                            std::int64_t code, std::string_view message, const http::Fields& more) {
   http::Fields fields = fields_for(request);
   for (const auto& [name, value] : more) fields.add(name, value);
   std::string body = R"({"jsonrpc":"2.0","error":{"code":)" + std::to_string(code) +
@@ -148,17 +148,39 @@ void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchan
     if (!accepts(request, json_type) || !accepts(request, sse_type)) {
       return bad(406, "the Accept field must list application/json and text/event-stream");
     }
-    if (draining) return bad(503, "the server is shutting down", retry_later());
-    if (open_exchanges >= limits.process_in_flight) {
-      return refuse(request, exchange, 503, rpc::code::internal_error,
-                    "busy: too many requests are in flight; try again later", retry_later());
+    if (request.body.size() > limits.message_bytes_in) {
+      return bad(413,
+                 "the body has more than " + std::to_string(limits.message_bytes_in) + " bytes");
     }
     return post(request, exchange);
   }
-  if (options.stateful && request.method == "GET") return get(request, exchange);
+  if (options.stateful && request.method == "GET") {
+    if (draining) return bad(503, "the server is shutting down", retry_later());
+    return get(request, exchange);
+  }
   if (options.stateful && request.method == "DELETE") return end_session(request, exchange);
   bad(405, "this address takes POST" + std::string(options.stateful ? ", GET and DELETE" : ""),
       {{"Allow", options.stateful ? "POST, GET, DELETE" : "POST"}});
+}
+
+bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
+                              http::Exchange& exchange, std::size_t in_flight) {
+  if (!detail::has_request(message)) return false;
+  if (draining) {
+    refuse(request, exchange, 503, rpc::code::internal_error, "the server is shutting down",
+           retry_later());
+  } else if (open_exchanges >= limits.process_in_flight) {
+    refuse(request, exchange, 503, rpc::code::internal_error,
+           "busy: too many requests are in flight; try again later", retry_later());
+  } else if (in_flight >= limits.in_flight) {
+    refuse(request, exchange, 429, rpc::code::internal_error,
+           "busy: " + std::to_string(limits.in_flight) +
+               " requests of this session are in flight already; try again later",
+           retry_later());
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Endpoint::Impl::preflight(const http::Request& request, http::Exchange& exchange) {
@@ -190,13 +212,19 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
   if (options.stateless && mcp::is_stateless(message.find("params").find("_meta"))) {
     return stateless(request, message, exchange);
   }
+  const bool handshake =
+      method.as_string() == mcp::newest_stateful().name_of(mcp::Operation::initialize);
+  if (!options.stateful && handshake) {
+    // Old clients can do no more than show the text.
+    const auto wanted = message.find("params").find("protocolVersion").as_string();
+    const Error error = mcp::unsupported_version(wanted.value_or(""));
+    return refuse(request, exchange, 400, error.code, error.message);
+  }
   if (!options.stateful) return stateless(request, message, exchange);
   if (request.fields.find(mcp::header::session)) return stateful(request, message, exchange);
   const auto version = request.fields.find(mcp::header::protocol_version);
   const mcp::Dialect* dialect = version ? mcp::dialect_of(*version) : nullptr;
-  if (method.as_string() == mcp::newest_stateful().name_of(mcp::Operation::initialize)) {
-    return initialize(request, message, exchange);
-  }
+  if (handshake) return initialize(request, message, exchange);
   const bool known_stateful = dialect && !dialect->stateless;
   if (version && !known_stateful && options.stateless) {
     return stateless(request, message, exchange);
@@ -214,6 +242,7 @@ void Endpoint::Impl::stateless(const http::Request& request, json::View message,
     return refuse(request, exchange, 400, rpc::code::invalid_request,
                   "the body must be a request or a notification; it has no \"method\"");
   }
+  if (too_busy(request, message, exchange, 0)) return;
   std::unique_ptr<Lane> lane;
   if (idle_lanes.empty()) {
     lane = std::make_unique<Lane>(*this);
@@ -222,7 +251,7 @@ void Endpoint::Impl::stateless(const http::Request& request, json::View message,
     idle_lanes.pop_back();
   }
   lane->run(request, message, exchange, fields_for(request));
-  if (lane->done()) return retire(std::move(lane));
+  if (lane->over()) return retire(std::move(lane));
   Lane* const key = lane.get();
   busy_lanes.emplace(key, std::move(lane));
 }
@@ -236,9 +265,10 @@ void Endpoint::Impl::retire(std::unique_ptr<Lane> lane) {
 HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange) {
   const auto id = request.fields.find(mcp::header::session);
   if (!id) {
-    refuse(request, exchange, 400, rpc::code::invalid_request,
-           "the header Mcp-Session-Id is missing: send \"initialize\" first and then what it gives, "
-           "or put the protocol version and the client's capabilities into params/_meta");
+    refuse(
+        request, exchange, 400, rpc::code::invalid_request,
+        "the header Mcp-Session-Id is missing: send \"initialize\" first and then what it gives, "
+        "or put the protocol version and the client's capabilities into params/_meta");
     return nullptr;
   }
   if (forwarded(*id, request, exchange)) return nullptr;
@@ -263,17 +293,13 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
                               http::Exchange& exchange) {
   HttpSession* session = session_of(request, exchange);
   if (!session) return;
-  if (session->in_flight() >= limits.in_flight) {
-    return refuse(request, exchange, 429, rpc::code::internal_error,
-                  "busy: " + std::to_string(limits.in_flight) +
-                      " requests of this session are in flight already; try again later",
-                  retry_later());
-  }
+  if (too_busy(request, message, exchange, session->in_flight())) return;
   session->post(message, exchange, fields_for(request));
 }
 
 void Endpoint::Impl::initialize(const http::Request& request, json::View message,
                                 http::Exchange& exchange) {
+  if (too_busy(request, message, exchange, 0)) return;
   if (sessions.size() >= limits.sessions) {
     return refuse(request, exchange, 503, rpc::code::internal_error,
                   "busy: there are too many sessions; try again later", retry_later());
@@ -319,18 +345,19 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   };
   constexpr std::string_view prefix = "session=";
   if (request.method == "GET") {
-    if (!accepts(request, sse_type)) return bad(406, "the Accept field must list text/event-stream");
+    if (!accepts(request, sse_type))
+      return bad(406, "the Accept field must list text/event-stream");
     if (draining || sse_sessions.size() + sessions.size() >= limits.sessions) {
       return bad(503, "there are too many sessions; try again later", retry_later());
     }
     std::string id = new_session_id();
     auto session = std::make_unique<detail::SseSession>(*this, id);
-    session->open(exchange, fields_for(request),
-                  options.sse_path + "?" + std::string(prefix) + id);
+    session->open(exchange, fields_for(request), options.sse_path + "?" + std::string(prefix) + id);
     sse_sessions.emplace(std::move(id), std::move(session));
     return;
   }
-  if (request.method != "POST") return bad(405, "this address takes GET and POST", {{"Allow", "GET, POST"}});
+  if (request.method != "POST")
+    return bad(405, "this address takes GET and POST", {{"Allow", "GET, POST"}});
   if (!is_json(request)) return bad(415, "the Content-Type must be application/json");
   std::string_view id = request.query();
   if (!id.starts_with(prefix)) return bad(400, "the address must name its session");
@@ -339,9 +366,6 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   const auto found = sse_sessions.find(id);
   if (found == sse_sessions.end()) return bad(404, "there is no such session (any more)");
   detail::SseSession& session = *found->second;
-  if (session.peer().in_flight() >= limits.in_flight) {
-    return bad(429, "busy: too many requests are in flight; try again later", retry_later());
-  }
   std::optional<json::Document> own;
   json::Document& parsed = parsing ? own.emplace() : document;
   const InUse use{parsing};
@@ -350,6 +374,7 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
     return refuse(request, exchange, 400, rpc::code::parse_error,
                   rpc::parse_error(root.error().message).message);
   }
+  if (too_busy(request, *root, exchange, session.peer().in_flight())) return;
   exchange.respond(202, {}, {}, fields_for(request));
   session.post(*root);
 }
@@ -377,9 +402,11 @@ std::string Endpoint::Impl::new_session_id() const {
 void Endpoint::Impl::end(HttpSession& session) { ended_sessions.push_back(session.id()); }
 
 void Endpoint::Impl::settle() {
+  if (depth > 0) return;  // a handler made a request of its own, and is still on the stack
   for (Lane* finished : std::exchange(finished_lanes, {})) {
     const auto found = busy_lanes.find(finished);
     if (found == busy_lanes.end()) continue;
+    if (!finished->over()) continue;
     std::unique_ptr<Lane> lane = std::move(found->second);
     busy_lanes.erase(found);
     retire(std::move(lane));
@@ -407,7 +434,9 @@ Endpoint::Endpoint(Server& server, EndpointOptions options)
 Endpoint::~Endpoint() = default;
 
 void Endpoint::on_request(const http::Request& request, http::Exchange& exchange) {
+  ++impl_->depth;
   impl_->handle(request, exchange);
+  --impl_->depth;
   impl_->settle();
 }
 
@@ -442,12 +471,17 @@ void Endpoint::process() {
     const auto found = impl_->conversations.find(number);
     if (found == impl_->conversations.end()) continue;
     found->second->peer().process();
+    found->second->processed();
     found->second->rearm();
   }
   impl_->settle();
 }
 
-void Endpoint::set_port(std::uint16_t port) noexcept { impl_->options.access.port = port; }
+void Endpoint::listens_on(const Address& address) {
+  http::Access& access = impl_->options.access;
+  access.port = address.port;
+  access.hosts.push_back(address.text());
+}
 
 void Endpoint::drain() {
   impl_->draining = true;

@@ -65,8 +65,7 @@ struct Endpoint::Impl {
   void preflight(const http::Request& request, http::Exchange& exchange);
   void sse(const http::Request& request, http::Exchange& exchange);
   /// Hands the request to the endpoint that has its session; false if that is this one.
-  bool forwarded(std::string_view session, const http::Request& request,
-                 http::Exchange& exchange);
+  bool forwarded(std::string_view session, const http::Request& request, http::Exchange& exchange);
   std::string new_session_id() const;
   void stateless(const http::Request& request, json::View message, http::Exchange& exchange);
   void stateful(const http::Request& request, json::View message, http::Exchange& exchange);
@@ -76,6 +75,10 @@ struct Endpoint::Impl {
   /// Answers with an error that has no id.
   void refuse(const http::Request& request, http::Exchange& exchange, int status, std::int64_t code,
               std::string_view message, const http::Fields& more = {});
+  /// Refuses a request because too many are under way. Answers and notifications are always let in:
+  /// what waits for them could not end otherwise.
+  bool too_busy(const http::Request& request, json::View message, http::Exchange& exchange,
+                std::size_t in_flight);
   /// Fields that every answer to this request carries.
   http::Fields fields_for(const http::Request& request) const;
 
@@ -122,6 +125,7 @@ struct Endpoint::Impl {
   std::unordered_set<std::shared_ptr<detail::Relay>> relays;
   std::size_t open_exchanges = 0;
   bool draining = false;
+  unsigned depth = 0;  // of requests on the stack
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };

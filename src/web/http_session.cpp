@@ -10,18 +10,6 @@
 
 namespace godwit::inline v0::detail {
 
-namespace {
-
-bool has_request(json::View message) {
-  if (message.is_object()) return message.find("method") && message.find("id");
-  for (const json::View entry : message.items()) {
-    if (has_request(entry)) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id)
     : Conversation(endpoint), id_(std::move(id)), last_used_(endpoint.clock->now()) {
   idle_check_ = last_used_ + endpoint_.limits.session_idle;
@@ -50,13 +38,17 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   std::unique_ptr<EventStream> stream = std::move(endpoint_.spare_stream);
   if (!stream) stream = std::make_unique<EventStream>(endpoint_);
   stream->open(*this, &exchange, std::move(more));
-  on_stack_ = stream.get();
-  on_stack_route_ = route_ = ++last_route_;
-  const rpc::Route route = route_;
+  const rpc::Route route = ++last_route_;
+  // A handler may make a request of its own while it is on the stack.
+  EventStream* const outer = std::exchange(on_stack_, stream.get());
+  const rpc::Route outer_route = std::exchange(on_stack_route_, route);
+  const rpc::Route before = std::exchange(route_, route);
   let_go_later_ = false;
   peer().receive(message);
-  on_stack_ = nullptr;
-  route_ = 0;
+  on_stack_ = outer;
+  on_stack_route_ = outer_route;
+  route_ = before;
+  if (peer().closed()) return stream->finish();  // the session was ended meanwhile
   if (!stream->finished() && !has_request(message)) stream->no_answer();
   if (stream->finished() && !stream->begun()) {
     endpoint_.spare_stream = std::move(stream);
@@ -154,8 +146,9 @@ void HttpSession::unanswered(rpc::Route route) {
 }
 
 void HttpSession::let_go(rpc::Route route) {
+  if (!primes()) return;  // to others the end of the connection is the end
   EventStream* stream = find(route);
-  if (stream == on_stack_) {
+  if (stream && stream == on_stack_) {
     let_go_later_ = true;  // the handler was faster than the call that started it
   } else if (stream) {
     stream->let_go();
@@ -184,6 +177,7 @@ void HttpSession::stream_left(EventStream& stream) {
 }
 
 std::optional<TimePoint> HttpSession::own_deadline() const {
+  if (ended_) return std::nullopt;
   TimePoint next = idle_check_;
   if (keep_alive_) next = std::min(next, *keep_alive_);
   if (!finished_.empty()) next = std::min(next, finished_.front().first);
@@ -210,10 +204,13 @@ void HttpSession::own_expire(TimePoint now) {
   if (idle_check_ > now) return;
   if (attached || in_flight() > 0) last_used_ = now;
   idle_check_ = last_used_ + endpoint_.limits.session_idle;
-  if (idle_check_ <= now) endpoint_.end(*this);
+  if (idle_check_ > now) return;
+  ended_ = true;
+  endpoint_.end(*this);
 }
 
 void HttpSession::end() {
+  ended_ = true;
   peer().close();
   if (standalone_) standalone_->finish();
   for (const auto& [route, stream] : streams_) stream->finish();

@@ -67,6 +67,7 @@ class HttpSession final : public Conversation {
   EventStream* on_stack_ = nullptr;
   rpc::Route on_stack_route_ = 0;
   bool let_go_later_ = false;
+  bool ended_ = false;
   std::unique_ptr<EventStream> standalone_;
   std::unordered_map<rpc::Route, std::unique_ptr<EventStream>> streams_;
   /// Those that are over and may be asked for again, oldest first.

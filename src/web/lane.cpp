@@ -14,7 +14,13 @@ class RequestFields final : public mcp::CarrierFields {
  public:
   explicit RequestFields(const http::Request& request) : request_(request) {}
   std::optional<std::string_view> find(std::string_view name) const override {
-    return request_.fields.find(name);
+    std::optional<std::string_view> found;
+    for (const http::Field& field : request_.fields) {
+      if (field.name.size() != name.size() || !http::same_name(field.name, name)) continue;
+      if (found) return std::nullopt;
+      found = field.value;
+    }
+    return found;
   }
 
  private:
@@ -24,6 +30,13 @@ class RequestFields final : public mcp::CarrierFields {
 }  // namespace
 
 Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {}
+
+Lane::~Lane() {
+  close();
+  if (!exchange_) return;
+  exchange_->abort();
+  --endpoint_.open_exchanges;
+}
 
 bool Lane::peer_is_idle() const noexcept {
   return const_cast<Lane*>(this)->peer().in_flight() == 0;
@@ -45,9 +58,12 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   session->carrier = nullptr;
   meta_ = {};
   if (done()) return;
-  if (peer_is_idle()) {  // nothing to answer: a notification
+  if (peer_is_idle() || !message.find("id")) {  // nothing to answer: a notification
     exchange_->respond(202, {}, {}, more_);
-    return finished();
+    on_stack_ = true;
+    finished();
+    on_stack_ = false;
+    return;
   }
   exchange_->set_owner(this);
   keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
@@ -132,8 +148,12 @@ void Lane::on_gone() {
   if (!exchange_) return;
   spoilt_ = true;
   finished();
-  // Its handler should not work on for nobody: settle() ends it, and may not be due for long.
-  if (endpoint_.options.wake) endpoint_.options.wake();
+  peer().close();  // its handler should not work on for nobody
+  if (endpoint_.options.wake) endpoint_.options.wake();  // which leads to settle()
+}
+
+void Lane::processed() {
+  if (done() && !on_stack_ && peer_is_idle()) endpoint_.finished_lanes.push_back(this);
 }
 
 void Lane::finished() {

@@ -14,7 +14,7 @@ class Session;
 class Lane final : public Conversation, private http::Exchange::Owner {
  public:
   explicit Lane(Endpoint::Impl& endpoint);
-  ~Lane() override { close(); }
+  ~Lane() override;
 
   /// Serves the message. `more` are fields for the head of the answer.
   void run(const http::Request& request, json::View message, http::Exchange& exchange,
@@ -22,8 +22,11 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   /// The answer is complete, or nobody waits for it any more.
   bool done() const noexcept { return exchange_ == nullptr; }
   /// Whether it can serve another request.
-  bool reusable() const noexcept { return done() && !spoilt_ && peer_is_idle(); }
+  bool reusable() const noexcept { return over() && !spoilt_; }
+  /// Whether nothing of it runs any more, or may.
+  bool over() const noexcept { return done() && (spoilt_ || peer_is_idle()); }
   void drain();
+  void processed() override;
 
   // Output
   void finish_message(std::size_t begin) override;
@@ -43,7 +46,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
 
   http::Exchange* exchange_ = nullptr;
   http::Fields more_;
-  json::View meta_{};        // of the request, while it is on the stack
+  json::View meta_{};  // of the request, while it is on the stack
   bool on_stack_ = false;
   bool streaming_ = false;
   bool spoilt_ = false;  // its handler may still run

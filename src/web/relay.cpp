@@ -41,7 +41,9 @@ void Relay::send(EndpointGroup& group, std::size_t from, std::size_t to,
   auto copy = std::make_shared<OwnedRequest>(request);
   group.members[to].post([relay, copy, endpoint = group.members[to].endpoint] {
     if (relay->over_) return;  // the client went away meanwhile
+    ++endpoint->depth;
     endpoint->handle(copy->view(), *relay);
+    --endpoint->depth;
     endpoint->settle();
   });
 }
@@ -68,11 +70,9 @@ void Relay::back(F&& work, bool last) {
 
 void Relay::respond(int status, std::string_view type, std::string_view body,
                     const http::Fields& more) {
-  back(
-      [status, type = std::string(type), body = std::string(body), more](http::Exchange& exchange) {
-        exchange.respond(status, type, body, more);
-      },
-      true);
+  back([status, type = std::string(type), body = std::string(body),
+        more](http::Exchange& exchange) { exchange.respond(status, type, body, more); },
+       true);
 }
 
 void Relay::begin(int status, std::string_view type, const http::Fields& more) {
@@ -97,6 +97,10 @@ void Relay::end() {
 
 void Relay::abort() {
   back([](http::Exchange& exchange) { exchange.abort(); }, true);
+}
+
+void Relay::abandon() {
+  if (http::Exchange* const exchange = std::exchange(exchange_, nullptr)) exchange->abort();
 }
 
 void Relay::on_gone() {

@@ -48,6 +48,9 @@ class Relay final : public http::Exchange,
   static void send(EndpointGroup& group, std::size_t from, std::size_t to,
                    const http::Request& request, http::Exchange& exchange);
 
+  /// The endpoint that the request came to is going away.
+  void abandon();
+
   // Exchange, on the thread of the session.
   void respond(int status, std::string_view type, std::string_view body,
                const http::Fields& more) override;
@@ -66,9 +69,9 @@ class Relay final : public http::Exchange,
 
   EndpointGroup::Member& here_;
   EndpointGroup::Member& there_;
-  http::Exchange* exchange_ = nullptr;  // here
+  http::Exchange* exchange_ = nullptr;      // here
   http::Exchange::Owner* owner_ = nullptr;  // there
-  bool over_ = false;                   // there
+  bool over_ = false;                       // there
   std::atomic<std::size_t> under_way_{0};
   std::atomic<std::size_t> unsent_{0};
 };

@@ -56,8 +56,10 @@ struct WebServer::State {
   std::string url;
   std::size_t draining = 0;
   Function<void()> drained;
+  std::shared_ptr<State*> anchor = std::make_shared<State*>(this);  // used on the first thread
 
   ~State() {
+    *anchor = nullptr;
     for (const auto& loop : loops) {
       loop->post([raw = loop.get()] { raw->stop(); });
     }
@@ -90,7 +92,7 @@ struct WebServer::State {
     if (!http) return std::move(http).error();
     share->http.emplace(*std::move(http));
     if (const auto bound = Address::parse(share->http->address())) {
-      share->endpoint->set_port(bound->port);
+      share->endpoint->listens_on(*bound);
     }
     return {};
   }
@@ -100,10 +102,9 @@ struct WebServer::State {
     if (shares.size() == 1) return;
     group = std::make_shared<detail::EndpointGroup>();
     for (const auto& share : shares) {
-      group->members.push_back({.endpoint = &share->endpoint->impl(),
-                                .post = [&loop = share->loop](Function<void()> work) {
-                                  loop.post(std::move(work));
-                                }});
+      group->members.push_back(
+          {.endpoint = &share->endpoint->impl(),
+           .post = [&loop = share->loop](Function<void()> work) { loop.post(std::move(work)); }});
     }
     for (std::size_t i = 0; i < shares.size(); ++i) {
       shares[i]->endpoint->impl().group = group;
@@ -155,12 +156,16 @@ void WebServer::drain(Function<void()> done, Duration most) {
   state->draining = state->shares.size();
   Loop& first = state->shares.front()->loop;
   for (const auto& share : state->shares) {
-    share->loop.post([state, share = share.get(), most, &first] {
-      share->endpoint->drain();
-      share->http->drain(
-          [state, &first] {
-            first.post([state] {
-              if (--state->draining == 0 && state->drained) std::exchange(state->drained, nullptr)();
+    share->loop.post([weak = std::weak_ptr(share->self), anchor = state->anchor, most, &first] {
+      const auto alive = weak.lock();
+      if (!alive || !*alive) return;
+      (*alive)->endpoint->drain();
+      (*alive)->http->drain(
+          [anchor, &first] {
+            first.post([anchor] {
+              State* const there = *anchor;
+              if (!there || --there->draining > 0 || !there->drained) return;
+              std::exchange(there->drained, nullptr)();
             });
           },
           most);

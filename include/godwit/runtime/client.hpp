@@ -42,8 +42,9 @@ class GODWIT_API Client {
   static Result<Client> spawn(std::vector<std::string> argv, ClientOptions options = {});
   /// The same with a say in its environment and directory.
   static Result<Client> spawn(ProcessOptions process, ClientOptions options = {});
-  /// "http://127.0.0.1:8080/mcp", "tcp://127.0.0.1:7000" or "unix:///run/server.sock". Over HTTP a
-  /// session that the server has ended is begun anew by the next call.
+  /// "http://127.0.0.1:8080/mcp", "ws://127.0.0.1:8080/mcp" (both also with TLS, as https and wss),
+  /// "tcp://127.0.0.1:7000" or "unix:///run/server.sock". Over HTTP a session that the server has
+  /// ended is begun anew by the next call.
   static Result<Client> connect(std::string_view url, ClientOptions options = {});
   /// Over a transport of your own.
   static Result<Client> connect(TransportFactory factory, ClientOptions options = {});

@@ -21,6 +21,7 @@
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/http_server.hpp"
 #include "godwit/http/request.hpp"
+#include "godwit/io/address.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/web/event_store.hpp"
 #include "godwit/web/metrics.hpp"
@@ -69,8 +70,8 @@ class GODWIT_API Endpoint final : public http::Handler {
   /// Sends what handlers on other threads have answered.
   void process();
 
-  /// The port that is listened on, once it is known (EndpointOptions::access).
-  void set_port(std::uint16_t port) noexcept;
+  /// The address that is listened on, once it is known: one more name it may be called by.
+  void listens_on(const Address& address);
 
   /// Tells everyone that this is the end: listens are answered, running handlers are asked to stop.
   /// What they answer is still sent.

@@ -55,12 +55,11 @@ bool is_stateless(json::View meta) noexcept {
   return static_cast<bool>(meta.find(meta_key::protocol_version));
 }
 
-std::optional<Error> read_facts(json::View meta, RequestFacts& facts,
-                                const CarrierFields* fields) {
+std::optional<Error> read_facts(json::View meta, RequestFacts& facts, const CarrierFields* fields) {
   std::optional<std::string_view> field;
   if (fields) {
     field = fields->find(header::protocol_version);
-    if (!field) return header_mismatch("the header MCP-Protocol-Version is missing");
+    if (!field) return header_mismatch("the header MCP-Protocol-Version must be there once");
   }
   json::View version;
   json::View level;

@@ -36,8 +36,8 @@ std::string lower(std::string_view text) {
 }
 
 bool looks_encoded(std::string_view text) {
-  return text.size() >= base64_begin.size() + base64_end.size() &&
-         text.starts_with(base64_begin) && text.ends_with(base64_end);
+  return text.size() >= base64_begin.size() + base64_end.size() && text.starts_with(base64_begin) &&
+         text.ends_with(base64_end);
 }
 
 /// Finds the marks below `schema`. Only properties of properties may carry one: elsewhere nobody
@@ -109,12 +109,26 @@ class Marks {
   }
 
   static bool is_schema_keyword(std::string_view key) {
-    static constexpr std::string_view keywords[] = {
-        "items",     "prefixItems", "additionalItems",      "contains",
-        "oneOf",     "anyOf",       "allOf",                "not",
-        "if",        "then",        "else",                 "$defs",
-        "properties", "definitions", "additionalProperties", "patternProperties",
-        "propertyNames", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties"};
+    static constexpr std::string_view keywords[] = {"items",
+                                                    "prefixItems",
+                                                    "additionalItems",
+                                                    "contains",
+                                                    "oneOf",
+                                                    "anyOf",
+                                                    "allOf",
+                                                    "not",
+                                                    "if",
+                                                    "then",
+                                                    "else",
+                                                    "$defs",
+                                                    "properties",
+                                                    "definitions",
+                                                    "additionalProperties",
+                                                    "patternProperties",
+                                                    "propertyNames",
+                                                    "dependentSchemas",
+                                                    "unevaluatedItems",
+                                                    "unevaluatedProperties"};
     return std::ranges::find(keywords, key) != std::end(keywords);
   }
   static bool is_map_of_schemas(std::string_view key) {
@@ -143,7 +157,8 @@ bool same_value(const ParamHeader& header, std::string_view field, std::string_v
   double right = 0;  // 42 and 42.0 are one number
   const auto read = [](std::string_view text, double& out) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-    return error == std::errc() && end == text.data() + text.size();
+    return error == std::errc() && end == text.data() + text.size() &&
+           std::abs(out) <= largest_integer;
   };
   return read(field, left) && read(value, right) && left == right;
 }
@@ -195,7 +210,7 @@ std::optional<std::string> param_value(const ParamHeader& header, json::View arg
 
 std::optional<Error> check_method(const CarrierFields& fields, std::string_view method) {
   const auto field = fields.find(header::method);
-  if (!field) return header_mismatch("the header Mcp-Method is missing");
+  if (!field) return header_mismatch("the header Mcp-Method must be there once");
   if (*field == method) return std::nullopt;
   return header_mismatch("Mcp-Method is " + json::quote(field->substr(0, 200)) +
                          " and the body says " + json::quote(method.substr(0, 200)));
@@ -205,7 +220,7 @@ std::optional<Error> check_name(const CarrierFields& fields, json::View named) {
   const auto name = named.as_string();
   if (!name) return std::nullopt;
   const auto field = fields.find(header::name);
-  if (!field) return header_mismatch("the header Mcp-Name is missing");
+  if (!field) return header_mismatch("the header Mcp-Name must be there once");
   if (*field == *name && !looks_encoded(*field)) return std::nullopt;
   const auto value = read_header_value(*field);
   if (!value) return header_mismatch("the header Mcp-Name is no valid Base64");
@@ -221,7 +236,7 @@ std::optional<Error> check_params(const CarrierFields& fields, std::span<const P
     const std::string name = std::string(header::param) + header.name;
     const auto field = fields.find(name);
     if (!expected) continue;  // whatever the field says, it contradicts nothing
-    if (!field) return header_mismatch("the header " + name + " is missing");
+    if (!field) return header_mismatch("the header " + name + " must be there once");
     const auto value = read_header_value(*field);
     if (!value) return header_mismatch("the header " + name + " is no valid Base64");
     if (!same_value(header, *value, *expected)) {

@@ -26,7 +26,8 @@ inline constexpr std::string_view param = "Mcp-Param-";  // and the name from th
 inline constexpr std::string_view session = "Mcp-Session-Id";
 }  // namespace header
 
-/// The fields that came with a message. Their names do not distinguish case.
+/// The fields that came with a message. Their names do not distinguish case; one that is there
+/// twice says two things, and is not found.
 class GODWIT_API CarrierFields {
  public:
   virtual std::optional<std::string_view> find(std::string_view name) const = 0;
