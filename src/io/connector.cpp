@@ -1,7 +1,6 @@
 #include "godwit/io/connector.hpp"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -94,8 +93,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         continue;
       }
       if (address.storage.ss_family != AF_UNIX) {
-        const int on = 1;
-        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        detail::set_tcp_options(fd.get());
       }
       if (::connect(fd.get(), address.get(), address.size) == 0) return secure(std::move(fd));
       if (errno != EINPROGRESS) {

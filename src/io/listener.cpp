@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,8 +171,7 @@ struct Listener::State : std::enable_shared_from_this<State> {
       }
     }
     if (tcp) {
-      const int on = 1;
-      ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      detail::set_tcp_options(fd.get());
     }
     auto stream = Stream::open(loop, std::move(fd));
     if (!stream) return warn("a connection was dropped: " + stream.error().message);

@@ -168,9 +168,6 @@ class Entrance {
     if (call_.in_batch()) {
       return call_.fail(rpc::invalid_request("\"initialize\" must not be part of a batch"));
     }
-    if (session_.dialect()) {
-      return call_.fail(rpc::invalid_request("this connection has had its handshake already"));
-    }
     Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
     if (!handshake) return call_.fail(std::move(handshake).error());
     const mcp::Dialect& agreed = *handshake->dialect;

@@ -49,6 +49,11 @@ bool is_path(std::string_view path, std::string_view wanted) {
   return path.size() == wanted.size() + 1 && path.ends_with('/') && path.starts_with(wanted);
 }
 
+bool is_handshake(json::View message) {
+  return message.find("method").as_string() ==
+         mcp::newest_stateful().name_of(mcp::Operation::initialize);
+}
+
 /// Keeps others off the document.
 struct InUse {
   bool& flag;
@@ -208,12 +213,10 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
                   rpc::parse_error(root.error().message).message);
   }
   const json::View message = *root;
-  const json::View method = message.find("method");
   if (options.stateless && mcp::is_stateless(message.find("params").find("_meta"))) {
     return stateless(request, message, exchange);
   }
-  const bool handshake =
-      method.as_string() == mcp::newest_stateful().name_of(mcp::Operation::initialize);
+  const bool handshake = is_handshake(message);
   if (!options.stateful && handshake) {
     // Old clients can do no more than show the text.
     const auto wanted = message.find("params").find("protocolVersion").as_string();
@@ -293,6 +296,10 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
                               http::Exchange& exchange) {
   HttpSession* session = session_of(request, exchange);
   if (!session) return;
+  if (is_handshake(message)) {
+    return refuse(request, exchange, 400, rpc::code::invalid_request,
+                  "this session has had its handshake; a new one begins without Mcp-Session-Id");
+  }
   if (too_busy(request, message, exchange, session->in_flight())) return;
   session->post(message, exchange, fields_for(request));
 }

@@ -115,11 +115,10 @@ void EventStream::no_answer() {
 
 bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fields more) {
   std::vector<std::pair<std::uint64_t, std::string>> events;
-  if (after != last_ &&
-      !endpoint_.options.events->replay(name_, after,
-                                        [&](std::uint64_t number, std::string_view data) {
-                                          events.emplace_back(number, data);
-                                        })) {
+  if (after != last_ && !endpoint_.options.events->replay(
+                            name_, after, [&](std::uint64_t number, std::string_view data) {
+                              events.emplace_back(number, data);
+                            })) {
     return false;
   }
   hang_up();  // the connection that the client has left behind
@@ -142,8 +141,7 @@ void EventStream::let_go() {
   begin(true);
   if (!exchange_) return;
   std::string event;
-  http::write_event(
-      event, {.retry = static_cast<std::uint64_t>(endpoint_.options.retry.count())});
+  http::write_event(event, {.retry = static_cast<std::uint64_t>(endpoint_.options.retry.count())});
   push(event);
   if (!exchange_) return;
   exchange_->end();

@@ -14,7 +14,8 @@ constexpr std::array<std::string_view, 7> bound_names = {"0.0001", "0.001", "0.0
 constexpr std::size_t most_methods = 64;
 constexpr std::string_view others = "other";
 
-void line(std::string& out, std::string_view name, std::string_view labels, std::string_view value) {
+void line(std::string& out, std::string_view name, std::string_view labels,
+          std::string_view value) {
   out.append("godwit_").append(name).append(labels).append(" ").append(value).append("\n");
 }
 
