@@ -400,7 +400,7 @@ void Connection::tick(TimePoint now) {
     case Phase::idle:
       if (unsent() > 0) break;  // which has a time of its own
       if (now >= deadline_) return close();
-      if (!std::exchange(touched_, false) && !parser_.partial()) {
+      if (!std::exchange(touched_, false) && !parser_.partial() && stream_.rest()) {
         parser_.release();
         if (out_.empty()) std::string().swap(out_);
       }

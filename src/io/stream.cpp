@@ -55,6 +55,7 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
   bool socket;
   bool reading = false;         // the owner wants data
   bool armed = false;           // a read is under way
+  bool resting = false;         // direct: it waits without space, or will
   bool delivering = false;      // inside on_data
   bool ended = false;           // on_end was or is being told
   bool closed = false;          // the Stream is gone
@@ -109,6 +110,28 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
   }
   void pause() noexcept override { reading = false; }
 
+  bool rest() noexcept override {
+    if (access != Access::direct || !armed || space.empty()) return true;
+    // The read may have got something already, and then it is delivered.
+    resting = true;
+    boost::system::error_code ignored;
+    asio.cancel(ignored);
+    core.touch();
+    return false;
+  }
+
+  /// Costs more system calls than a read that finds something at once.
+  void wait() {
+    armed = true;
+    asio.async_wait(AsioDescriptor::wait_read,
+                    [self = shared_from_this()](boost::system::error_code error) {
+                      self->armed = false;
+                      if (self->closed || self->ended) return;
+                      if (self->left > 0) return self->drain_now();
+                      if (!error && self->reading && !self->read_once()) self->arm();
+                    });
+  }
+
   void arm() {
     if (armed || delivering || ended || closed || !reading || left > 0) return;
     armed = true;
@@ -137,9 +160,15 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
 
   void on_read(boost::system::error_code error, std::size_t size) {
     armed = false;
+    const bool rests = std::exchange(resting, false);
     if (closed || ended) return;
     if (error == boost::asio::error::operation_aborted) {
-      if (left > 0) drain_now();
+      space = {};
+      if (left > 0) {
+        drain_now();
+      } else if (rests && reading) {
+        wait();
+      }
     } else if (error == boost::asio::error::eof) {
       end({});
     } else if (error) {
@@ -360,6 +389,7 @@ Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
 void Stream::set_handler(Handler& handler) noexcept { state_->set_handler(handler); }
 void Stream::resume() { state_->resume(); }
 void Stream::pause() noexcept { state_->pause(); }
+bool Stream::rest() noexcept { return state_->rest(); }
 Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write_some(bytes); }
 void Stream::drain(std::size_t most) { state_->drain(most); }
 void Stream::shutdown_write() noexcept { state_->shutdown_write(); }

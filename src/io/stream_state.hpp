@@ -21,6 +21,7 @@ struct StreamState {
   virtual void set_handler(Stream::Handler& handler) noexcept = 0;
   virtual void resume() = 0;
   virtual void pause() noexcept = 0;
+  virtual bool rest() noexcept = 0;
   virtual Result<std::size_t> write_some(std::string_view bytes) = 0;
   virtual void drain(std::size_t most) = 0;
   virtual void shutdown_write() noexcept = 0;

@@ -75,6 +75,11 @@ class TlsStream final : public detail::StreamState,
     if (phase_ == Phase::open && !closed_) plain_.pause();
   }
 
+  bool rest() noexcept override {
+    space_ = {};  // only ever written to from inside a step
+    return true;
+  }
+
   Result<std::size_t> write_some(std::string_view bytes) override;
 
   void drain(std::size_t most) override {

@@ -43,8 +43,8 @@ class GODWIT_API Stream {
   class GODWIT_API Handler {
    public:
     virtual ~Handler();
-    /// Where the next bytes go; not empty. It stays valid and untouched until on_data() or
-    /// on_end().
+    /// Where the next bytes go; not empty. It stays valid and untouched until on_data(), on_end()
+    /// or a rest() that was granted.
     virtual std::span<char> on_space() = 0;
     /// So many bytes are in the space.
     virtual void on_data(std::size_t size) = 0;
@@ -68,6 +68,10 @@ class GODWIT_API Stream {
   void resume();
   /// Stops reading. A read that is already under way may still deliver once.
   void pause() noexcept;
+  /// Goes on reading, but without the space that on_space() gave, which may be used otherwise or
+  /// freed: new space is asked for when something has come. False means that a read still has it;
+  /// ask again later, unless something has come by then.
+  [[nodiscard]] bool rest() noexcept;
 
   /// Writes what is taken at once. Less than all (also 0) means the other side is slow:
   /// on_writable() follows. Never raises SIGPIPE. An error is final.
