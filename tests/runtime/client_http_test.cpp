@@ -101,6 +101,14 @@ struct Host {
                     reply(std::string("stopped"));
                   }).detach();
                 });
+    server.tool("let_go", "Answers after the stream was closed",
+                [](Nothing, Context& cx, godwit::Reply<std::string> reply) {
+                  cx.close_stream();
+                  std::thread([reply = std::move(reply)]() mutable {
+                    std::this_thread::sleep_for(5ms);  // so that it really is
+                    reply(std::string("still here"));
+                  }).detach();
+                });
     run();
   }
   ~Host() {
@@ -123,7 +131,11 @@ struct Host {
       const Loop::Work work(*loop);
       godwit::Address address;
       address.port = port;
-      web = std::make_unique<WebServer>(WebServer::listen(*loop, server, address).value());
+      godwit::WebServerOptions web_options;
+      web_options.endpoint.retry = 20ms;
+      web_options.endpoint.sse_path = "/sse";
+      web = std::make_unique<WebServer>(
+          WebServer::listen(*loop, server, address, web_options).value());
       url = web->url();
       port = godwit::Address::parse(web->address()).value().port;
       ready.set_value();
@@ -186,7 +198,7 @@ TEST_P(ClientOverHttp, CallsTools) {
   EXPECT_EQ(client->verdict().stateless, stateless());
   const auto tools = client->list_tools();
   ASSERT_TRUE(tools);
-  EXPECT_EQ(tools->size(), 4u);
+  EXPECT_EQ(tools->size(), 5u);
   const auto day = client->call<Forecast>("forecast", Weather{.city = "Oslo"});
   ASSERT_TRUE(day) << day.error().message;
   EXPECT_EQ(day->text, "sunny in Oslo");
@@ -232,6 +244,7 @@ TEST_P(ClientOverHttp, Listens) {
   std::atomic<int> changes = 0;
   auto listen = client->listen({.toolsListChanged = true}, {.tools_changed = [&] { ++changes; }});
   ASSERT_TRUE(listen) << listen.error().message;
+  ASSERT_TRUE(client->ping());  // the server knows now that the handshake is over
   host.server.tool("late", "Came later", [](Nothing) { return "x"; });
   EXPECT_TRUE(eventually([&] { return changes > 0; }));
 }
@@ -284,6 +297,21 @@ TEST_P(ClientOverHttp, GoesOnWithANewServer) {
   EXPECT_THAT(gone.error().message, HasSubstr("cannot connect"));
   host.run();
   EXPECT_EQ(text_of(client->call_tool("count")), "counted");
+}
+
+TEST_P(ClientOverHttp, ComesBackToAStreamThatTheServerLetGo) {
+  Host host;
+  auto client = Client::connect(host.url, options());
+  ASSERT_TRUE(client);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(text_of(client->call_tool("let_go")), "still here");
+}
+
+TEST(ClientHttp, FindsTheAddressOfTheOlderTransport) {
+  Host host;
+  auto client = Client::connect(host.url.substr(0, host.url.rfind('/')) + "/sse");
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_FALSE(client->verdict().stateless);
+  EXPECT_TRUE(client->call<Forecast>("forecast", Weather{.city = "Oslo"}));
 }
 
 TEST(ClientHttp, FindsOutTheEra) {
