@@ -9,11 +9,11 @@ namespace godwit::inline v0 {
 namespace {
 
 /// What a quiet connection holds.
-constexpr std::size_t small = 4u << 10;
+constexpr std::size_t small = 1u << 10;
 /// What a busy one grows to, if its messages are no larger.
 constexpr std::size_t busy = 64u << 10;
-/// Room for a read that is worth its system call.
-constexpr std::size_t enough = 1u << 10;
+/// Room for a read that is worth its system call, in a buffer of this size.
+constexpr std::size_t enough(std::size_t capacity) { return std::min(capacity / 4, small); }
 /// The payload of a control frame (RFC 6455 5.5).
 constexpr std::size_t control_bytes = 125;
 
@@ -87,9 +87,9 @@ std::span<char> WebSocketDecoder::prepare() {
     if (capacity_ > busy) resize(busy);
   }
   if (std::exchange(filled_, false) && capacity_ < busy) resize(capacity_ * 2);
-  if (capacity_ - end_ < enough && begin() > 0) move_to_front();
+  if (capacity_ - end_ < enough(capacity_) && begin() > 0) move_to_front();
   // Memory follows what really came, not what a frame announces.
-  if (capacity_ - end_ < enough) {
+  if (capacity_ - end_ < enough(capacity_)) {
     resize(std::max(capacity_ + small, std::min(capacity_ * 2, most_ + 2 * small)));
   }
   return {buffer_.get() + end_, capacity_ - end_};

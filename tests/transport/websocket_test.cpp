@@ -460,4 +460,18 @@ TEST(WebSocket, GoneWhileAnswersWait) {
   ASSERT_TRUE(wire.until([&] { return wire.seen.closed == 1; }));
 }
 
+TEST(WebSocket, GoneAfterItsEndWhileItIsHeldBack) {
+  Wire wire({.output_queue_bytes = 300'000});
+  wire.raw.stream->pause();
+  wire.start();
+  wire.loop.run_for(1ms);  // a read is under way
+  for (int i = 0; i < 10; ++i) send(*wire.socket, std::string(100'000, 'x'));
+  EXPECT_GT(wire.socket->unsent(), 300'000u);
+  wire.raw.stream->shutdown_write();
+  wire.loop.run_for(10ms);  // the end of its input is seen, but it is held back
+  EXPECT_EQ(wire.seen.closed, 0);
+  wire.raw.stream.reset();
+  ASSERT_TRUE(wire.until([&] { return wire.seen.closed == 1; }));
+}
+
 }  // namespace
