@@ -76,8 +76,6 @@ bool pollable(int fd) noexcept {
 
 Descriptor duplicate(int fd) noexcept { return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
 
-}  // namespace detail
-
 void set_tcp_options(int fd) noexcept {
   const int on = 1;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -86,5 +84,7 @@ void set_tcp_options(int fd) noexcept {
   ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 #endif
 }
+
+}  // namespace detail
 
 }  // namespace godwit::inline v0
