@@ -239,6 +239,20 @@ TEST(RpcHttpServer, ManyRequestsOnOneConnection) {
   }
 }
 
+TEST(RpcHttpServer, ConnectionsThatWereIdleForAWhileAreStillHeard) {
+  Station station({.http_header_time = 400ms});  // so that the server looks around every 100 ms
+  RawEnd raw(*station.dial());
+  const std::string request =
+      station.post(R"({"jsonrpc":"2.0","id":1,"method":"double","params":[4]})");
+  for (int i = 0; i < 2; ++i) {
+    station.loop.run_for(250ms);
+    raw.got.clear();
+    raw.say(request);
+    ASSERT_TRUE(run_until(station.loop, [&] { return Station::complete(raw.got); })) << i;
+    EXPECT_THAT(raw.got, HasSubstr("\"result\":8"));
+  }
+}
+
 TEST(RpcHttpServer, TheSameIdInTwoRequestsAtOnce) {
   Station station;
   RawEnd one(*station.dial()), two(*station.dial());
