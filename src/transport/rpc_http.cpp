@@ -43,12 +43,13 @@ class RpcHttp final : public rpc::Transport {
   std::string& output() override { return out_; }
   void flush() override {}
   void finish_message(std::size_t begin) override {
-    std::string message = out_.substr(begin);
+    Post post{.message = out_.substr(begin), .fields = std::exchange(next_, {})};
     out_.resize(begin);
     if (closing_) return;
-    waiting_.push_back(std::move(message));
+    waiting_.push_back(std::move(post));
     send_more();
   }
+  void set_fields(const rpc::MessageFields& fields) override { next_ = fields; }
   void when_flushed(Function<void()> done) override {
     when_flushed_ = std::move(done);
     settle();
@@ -65,7 +66,11 @@ class RpcHttp final : public rpc::Transport {
   }
 
  private:
-  /// One POST.
+  struct Post {
+    std::string message;
+    rpc::MessageFields fields;
+  };
+  /// One that is under way.
   struct Call {
     explicit Call(Loop& loop) : timer(loop) {}
     http::FetchHandle fetch;
@@ -78,10 +83,14 @@ class RpcHttp final : public rpc::Transport {
 
   void send_more() {
     while (!waiting_.empty() && calls_.size() < std::max<std::size_t>(options_.requests, 1)) {
-      std::string message = std::move(waiting_.front());
+      Post post = std::move(waiting_.front());
       waiting_.pop_front();
+      http::Fields fields = options_.fields;
+      for (const auto& [name, value] : post.fields) {
+        if (http::is_token(name) && http::is_field_value(value)) fields.set(name, value);
+      }
       const Place call = calls_.emplace(calls_.end(), loop_);
-      if (const auto text = document_.parse(message, {.depth = 100'000, .number_chars = 0})) {
+      if (const auto text = document_.parse(post.message, {.depth = 100'000, .number_chars = 0})) {
         each_message(*text, [&](json::View one) {
           if (!one.find("method")) return;
           const json::View id = one.find("id");
@@ -94,8 +103,8 @@ class RpcHttp final : public rpc::Transport {
       call->fetch = client_.fetch(
           {.method = "POST",
            .url = url_,
-           .fields = options_.fields,
-           .body = std::move(message),
+           .fields = std::move(fields),
+           .body = std::move(post.message),
            .repeatable = {}},
           {.on_head = [call](int status, http::FieldsView) { call->status = status; },
            .on_body = [this, call](std::string_view piece) { gather(call, piece); },
@@ -200,7 +209,8 @@ class RpcHttp final : public rpc::Transport {
   Timer patience_;
   rpc::Receiver* receiver_ = nullptr;
   std::string out_;
-  std::deque<std::string> waiting_;
+  rpc::MessageFields next_;  // of the message that comes next
+  std::deque<Post> waiting_;
   std::list<Call> calls_;
   Function<void()> when_flushed_;
   bool closing_ = false;

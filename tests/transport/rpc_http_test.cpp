@@ -440,6 +440,32 @@ TEST(RpcHttpClient, EveryCallGetsAnOutcome) {
   }
 }
 
+TEST(RpcHttpClient, FieldsForAllAndForOne) {
+  Loop loop;
+  Parrot parrot(loop, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n");
+  const auto url = *http::Url::parse("http://" + parrot.listener->address());
+  auto transport = connect_http(loop, url, {.fields = {{"Authorization", "Bearer t"}}});
+  test::Recorder seen;
+  transport->start(seen);
+  const auto request = [&] {
+    parrot.last.clear();
+    test::send(*transport, R"({"jsonrpc":"2.0","method":"note"})");
+    EXPECT_TRUE(run_until(loop, [&] {
+      parrot.step();
+      return !parrot.last.empty();
+    }));
+    return parrot.last;
+  };
+  transport->set_fields({{"X-Trace", "7"}, {"bad name", "x"}, {"X-Bad", "a\r\nb"}});
+  const std::string first = request();
+  EXPECT_THAT(first, HasSubstr("\r\nAuthorization: Bearer t\r\n"));
+  EXPECT_THAT(first, HasSubstr("\r\nX-Trace: 7\r\n"));
+  EXPECT_THAT(first, Not(HasSubstr("X-Bad")));
+  const std::string second = request();
+  EXPECT_THAT(second, HasSubstr("\r\nAuthorization: Bearer t\r\n"));
+  EXPECT_THAT(second, Not(HasSubstr("X-Trace")));
+}
+
 TEST(RpcHttpClient, NobodyListens) {
   Loop loop;
   std::string address;
@@ -576,7 +602,7 @@ TEST(RpcWebSocket, AHandshakeThatNeverEnds) {
   EXPECT_THAT(raw.got, StartsWith("HTTP/1.1 408 "));
 }
 
-TEST(RpcWebSocket, OverTls) {
+TEST(RpcOverTls, WebSocketAndHttp) {
   test::TemporaryFolder folder;
   const auto authority = test::TestCertificate::make_authority();
   const auto certificate = authority.sign({});
@@ -592,6 +618,12 @@ TEST(RpcWebSocket, OverTls) {
   ASSERT_TRUE(transport);
   Connection client(station.loop, std::move(transport));
   EXPECT_EQ(*client.ask<int>("double", std::tuple{21}), 42);
+
+  Station web({}, {.tls = *context});
+  auto url = web.url("https");
+  url.host = "localhost";  // whom the certificate is for
+  Connection over_http(web.loop, connect_http(web.loop, url, {.client = {.tls = *trust}}));
+  EXPECT_EQ(over_http.ask<int>("double", std::tuple{21}).value(), 42);
 }
 
 }  // namespace
