@@ -80,9 +80,10 @@ std::string_view ServerState::date_line() {
                                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     // Not strftime, which speaks the language of the process.
     char text[64];
-    const int size = std::snprintf(text, sizeof text, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
-                                   days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon],
-                                   parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+    const int size =
+        std::snprintf(text, sizeof text, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
+                      days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon],
+                      parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
     date_line_.assign(text, static_cast<std::size_t>(size));
   }
   return date_line_;

@@ -16,8 +16,7 @@ class Peer::Impl::Incoming final : public detail::Call {
       : impl_(impl),
         envelope_(envelope),
         batch_(batch),
-        context_(impl.self, envelope.method, envelope.id, envelope.params,
-                 impl.user.get()) {}
+        context_(impl.self, envelope.method, envelope.id, envelope.params, impl.user.get()) {}
 
   json::View params() const override { return envelope_.params; }
   json::View id() const override { return envelope_.id; }

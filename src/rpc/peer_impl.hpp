@@ -87,7 +87,7 @@ struct Peer::Impl {
   bool end_told = false;     // PeerOptions::ended was called
   bool receiving = false;
   unsigned busy = 0;
-  bool orphaned = false;                     // the Peer is gone; the last Busy deletes this
+  bool orphaned = false;  // the Peer is gone; the last Busy deletes this
   struct Waiting {
     std::string text;
     Route route;

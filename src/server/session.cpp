@@ -38,8 +38,8 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
   return catalog_;
 }
 
-void Session::begin(const mcp::Dialect& dialect,
-                    std::shared_ptr<const ServerCapabilities> promised, Caller caller) {
+void Session::begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
+                    Caller caller) {
   dialect_ = &dialect;
   promised_ = std::move(promised);
   set_level(LoggingLevel::info);

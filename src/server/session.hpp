@@ -36,8 +36,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
 
-  /// Set while a message is handled whose carrier has fields that must agree with it. Such a carrier
-  /// brings stateless requests here, and nothing else.
+  /// Set while a message is handled whose carrier has fields that must agree with it. Such a
+  /// carrier brings stateless requests here, and nothing else.
   const mcp::CarrierFields* carrier = nullptr;
 
   // The stateful conversation, if there is one.

@@ -1,5 +1,6 @@
 // MemoryEventStore: the EventStore of a process on its own. What no longer fits is dropped: the
-// oldest events of a stream, and the streams that have been quiet longest. Whoever comes back for it is told so.
+// oldest events of a stream, and the streams that have been quiet longest. Whoever comes back for
+// it is told so.
 //
 // Threads: any.
 #pragma once
