@@ -58,7 +58,7 @@ class Server:
         self.folder.cleanup()
 
     def _port(self):
-        for _ in range(500):
+        for _ in range(2000):
             said = pathlib.Path(self.stderr.name).read_text()
             found = re.search(r"listening on http://127\.0\.0\.1:(\d+)/", said)
             if found:
