@@ -25,6 +25,7 @@ class ChaosProxy:
     def __init__(self, target, random, most_bytes, spare_some=True):
         self.target, self.random, self.most_bytes = target, random, most_bytes
         self.spare_some = spare_some
+        self.calm = False  # new connections are left alone
         self.cuts, self.last_cut, self.cut_at = 0, 0.0, {}
         self.tasks = set()
 
@@ -69,7 +70,7 @@ class ChaosProxy:
 
     async def _exchange(self, client, server, plan):
         """Passes bytes in both directions; True if it is time to end that."""
-        most = None if plan.whole and self.spare_some else plan.after
+        most = None if self.calm or (plan.whole and self.spare_some) else plan.after
         up = self._start(self._pump(client, server, plan))
         down = self._start(self._pump(server, client, plan, most))
         try:

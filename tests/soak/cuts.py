@@ -6,8 +6,8 @@ import random
 import time
 
 from chaos import ChaosProxy
-from rig import (STATEFUL, STATELESS, Cut, Failure, Server, Wire, call, demand, listen, say,
-                 wait_until)
+from rig import (PROGRAMS, STATEFUL, STATELESS, Cut, Failure, Server, Wire, call, demand, listen,
+                 say, wait_until)
 
 EVENTS = 120
 
@@ -17,6 +17,10 @@ def cuts(seed, quick):
         asyncio.run(resumed(server, random.Random(seed), 250 if quick else 1000))
     with Server() as server:
         asyncio.run(stateless(server, random.Random(seed), 3 if quick else 10))
+    # Our client asks by the name of the proxy.
+    with Server("--allow-host", "127.0.0.1") as server:
+        asyncio.run(own_client_resumes(server, random.Random(seed), 40 if quick else 120))
+        asyncio.run(own_client_fails(server, random.Random(seed)))
 
 
 # The stateful era: a client comes back with the id of the last event.
@@ -145,3 +149,59 @@ async def stateless(server, generator, waves):
         f"handlers stopped within {max(stopped_after):.3f} s")
     for what in (failed_after, freed_after, stopped_after):
         demand(max(what) <= 1, "that is more than 1 s")
+
+
+# The same with our own client.
+
+async def own_client(proxy, era, calls, steps, milliseconds):
+    """Runs it, with the connection that it opens first left alone; gives what it printed, with the
+    time: tag, verdict, progress seen, order, message."""
+    proxy.calm = True
+    process = await asyncio.create_subprocess_exec(
+        PROGRAMS / "soak_client", era, f"http://127.0.0.1:{proxy.port}/mcp",
+        *map(str, (calls, steps, milliseconds)),
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    try:
+        first = await process.stdout.readline()
+        demand(first == b"connected\n", f"our client said {first}")
+        proxy.calm = False
+        process.stdin.write(b"go\n")
+        lines = []
+        while line := await asyncio.wait_for(process.stdout.readline(), 90):
+            verdict, tag, seen, order, why = line.decode().strip("\n").split(" ", 4)
+            lines.append((time.monotonic(), tag, verdict, int(seen), order, why))
+        demand(await process.wait() == 0 and len(lines) == calls,
+               f"our client made {calls} calls and told of {len(lines)}")
+        return lines
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def own_client_resumes(server, generator, steps):
+    async with ChaosProxy(server.port, generator, 5000) as proxy:
+        lines = await own_client(proxy, "stateful", 24, steps, 3)
+    good = [line for line in lines if line[2] == "ok"]
+    for _, tag, verdict, seen, order, why in lines:
+        demand(order == "ordered", f"{tag}: progress came out of order")
+        # Cut before its first event a call cannot be resumed: then it must say so.
+        demand(seen == steps if verdict == "ok" else seen == 0,
+               f"{tag}: {verdict} after {seen} of {steps} events {why}")
+    say(f"our client, {STATEFUL}: {proxy.cuts} cuts, {len(good)} of {len(lines)} calls whole, the "
+        f"others failed before their first event: {set(line[5] for line in lines if line[5])}")
+    demand(len(good) >= len(lines) / 2, "most calls were lost")
+
+
+async def own_client_fails(server, generator):
+    async with ChaosProxy(server.port, generator, 4000, spare_some=False) as proxy:
+        lines = await own_client(proxy, "stateless", 30, 500, 3)
+        cut_at = sorted(proxy.cut_at.values())
+    failed = sorted(line[0] for line in lines if line[2] == "failed")
+    # One connection was left alone; each of the others is the end of a call.
+    demand(len(failed) == len(cut_at) >= len(lines) - 1,
+           f"{len(cut_at)} cuts, {len(failed)} calls of {len(lines)} failed")
+    longest = max(known - cut for known, cut in zip(failed, cut_at))
+    say(f"our client, {STATELESS}: {len(failed)} calls cut, failed within {longest:.3f} s: "
+        f"{set(line[5] for line in lines if line[5])}")
+    demand(longest <= 1, "that is more than 1 s")

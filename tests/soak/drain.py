@@ -3,7 +3,8 @@
 Every request ends in one of these ways:
   answered  a whole answer came, a result or an error of the protocol
   refused   a whole answer came that says 503: nothing was run
-  closed    the connection ended before the first byte of an answer
+  closed    the connection ended before the first byte of an answer: also the rest of a burst, once
+            an answer has said "Connection: close"
   cut       the connection ended in the middle of an answer
 A server that drains well cuts none, and answers all that its handlers did: nothing that left a trace
 may be refused or closed. It is gone in 6 s, with 0.
@@ -52,7 +53,7 @@ class Load:
             except OSError:
                 return
             try:
-                for _ in range(20):
+                while not wire.last:
                     turn += 1
                     await self.exchange(wire, self.requests(number, turn))
             except (Cut, OSError) as error:

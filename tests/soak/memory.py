@@ -136,18 +136,18 @@ def leaks(seed, quick):
     count = 3000 if quick else 10000
     generator = random.Random(seed)
     with Server() as server:
-        # The same as later, so that all its buffers and threads are there.
-        connect_often(server, generator, 1000)
+        # The same as later, so that its buffers are there, also those of each thread.
+        connect_often(server, generator, 3000)
         wait_until(lambda: server.metric("open_exchanges") == 0, 5)
         time.sleep(QUIET)
         fds, threads, rss = server.fds(), server.threads(), server.rss()
         kinds = connect_often(server, generator, count)
         good, took = wait_until(lambda: server.fds() == fds and server.threads() == threads, 10)
         time.sleep(QUIET)
-        grown = server.rss() - rss
+        now, grown = server.fds(), server.rss() - rss
         sessions = server.metric("sessions")
         say(f"{count} connects: " + ", ".join(f"{n} {name}" for name, n in kinds.items()))
-        say(f"descriptors {fds} -> {server.fds()}, threads {threads} -> {server.threads()} "
+        say(f"descriptors {fds} -> {now}, threads {threads} -> {server.threads()} "
             f"(after {took:.2f} s), memory {grown / KB:+.0f} KB, sessions {sessions:.0f}")
         demand(good, "descriptors or threads are left")
         demand(sessions == 0, "sessions are left")

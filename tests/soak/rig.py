@@ -16,7 +16,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PROGRAM = os.environ.get("GODWIT_SOAK_SERVER", str(ROOT / "build/release/bin/soak_server"))
+PROGRAMS = pathlib.Path(os.environ.get("GODWIT_SOAK_PROGRAMS", ROOT / "build/release/bin"))
 STATEFUL, STATELESS = "2025-11-25", "2026-07-28"
 CLIENT = {"name": "soak", "version": "1"}
 
@@ -42,7 +42,7 @@ class Server:
         self.stdout = open(f"{self.folder.name}/stdout", "w+")
         self.stderr = open(f"{self.folder.name}/stderr", "w+")
         self.process = subprocess.Popen(
-            [PROGRAM, "--http", "127.0.0.1:0", "--metrics", "/metrics", *self.flags, *flags],
+            [PROGRAMS / "soak_server", "--http", "127.0.0.1:0", "--metrics", "/metrics", *self.flags, *flags],
             stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr)
         self.pid = self.process.pid
         self.port = self._port()
@@ -229,6 +229,7 @@ class Wire:
 
     def __init__(self, sock):
         self.sock, self.data = sock, b""
+        self.last = False  # the server has said that nothing more will be answered here
 
     @classmethod
     async def connect(cls, port):
@@ -300,6 +301,7 @@ class Wire:
     async def result(self):
         """Status and the last message, of an answer of either kind."""
         status, fields, _ = await self.head()
+        self.last = fields.get("connection") == "close"
         last = b""
         if "text/event-stream" in fields.get("content-type", ""):
             async for _, data in self.events(fields):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Loads and hurts our server over HTTP, prints what it measured and judges it.
 
-Called by "./dev soak" once build/release/bin/soak_server is built; GODWIT_SOAK_SERVER names another
-one. A part fails if what is promised was not kept; then the exit code is 1. The seed is printed
+Called by "./dev soak" once build/release/bin has soak_server and soak_client; GODWIT_SOAK_PROGRAMS
+names another folder. A part fails if what is promised was not kept; then the exit code is 1. The seed is printed
 first, and --seed repeats its choices.
 """
 import argparse
