@@ -133,7 +133,7 @@ async def stateless(server, generator, waves):
     failed_after, freed_after, stopped_after, calls = [], [], [], 0
     for wave in range(waves):
         async with ChaosProxy(server.port, generator, 4000, spare_some=False) as proxy:
-            ends = [asyncio.create_task(broken_call(server, proxy, f"{wave}.{i}")) for i in range(30)]
+            ends = [broken_call(server, proxy, f"{wave}.{i}") for i in range(30)]
             failed_after += await asyncio.wait_for(asyncio.gather(*ends), 60)
             calls += len(ends)
             demand(proxy.cuts == len(ends), f"{proxy.cuts} cuts for {len(ends)} calls")

@@ -6,8 +6,8 @@ Every request ends in one of these ways:
   closed    the connection ended before the first byte of an answer: also the rest of a burst, once
             an answer has said "Connection: close"
   cut       the connection ended in the middle of an answer
-A server that drains well cuts none, and answers all that its handlers did: nothing that left a trace
-may be refused or closed. It is gone in 6 s, with 0.
+A server that drains well cuts none, and answers all that its handlers did: nothing that left a
+trace may be refused or closed. It is gone in 6 s, with 0.
 """
 import asyncio
 import collections
@@ -24,7 +24,7 @@ class Load:
     def __init__(self, server, generator):
         self.server, self.random = server, generator
         self.session = server.open_session()
-        self.ends = {}  # by tag
+        self.ends, self.sent = {}, {}  # by tag; when
         self.resets = 0
 
     def requests(self, worker, turn):
@@ -65,6 +65,7 @@ class Load:
         for tag, _ in requests:
             self.ends[tag] = "closed"
         await wire.send(b"".join(request for _, request in requests))
+        self.sent.update((tag, time.monotonic()) for tag, _ in requests)
         for tag, _ in requests:
             try:
                 status, answer = await wire.result()
@@ -81,17 +82,21 @@ async def one_round(generator):
         load = Load(server, generator)
         workers = [asyncio.create_task(load.worker(i)) for i in range(WORKERS)]
         await asyncio.sleep(generator.uniform(0.3, 0.9))
-        before = len(load.ends)
-        server.terminate()
         begin = time.monotonic()
+        server.terminate()
         while server.process.poll() is None and time.monotonic() - begin < 2 * WITHIN:
             await asyncio.sleep(0.01)
         took = time.monotonic() - begin
         await asyncio.wait_for(asyncio.gather(*workers), 5)
-        return judge(load, server, took, before)
+        judge(load, server, took)
+        ends = collections.Counter(load.ends.values())
+        ends["sent before the signal"] = sum(
+            end == "closed" and load.sent.get(tag, begin) < begin
+            for tag, end in load.ends.items())
+        return took, ends, load.resets
 
 
-def judge(load, server, took, before):
+def judge(load, server, took):
     code = server.process.poll()
     demand(code == 0 and took <= WITHIN, f"exit code {code} after {took:.2f} s")
     traces = collections.Counter(tag for what, tag in server.trace() if what != "begin")
@@ -105,17 +110,17 @@ def judge(load, server, took, before):
            f"{[(tag, load.ends[tag]) for tag in unanswered[:5]]}")
     demand(not untrue, f"answered without having run: {untrue[:5]}")
     demand(max(traces.values()) == 1, "a call ran twice")
-    return took, before, collections.Counter(load.ends.values()), load.resets
 
 
 def drain(seed, quick):
     generator = random.Random(seed)
     rounds, ends, times, resets = (3 if quick else 12), collections.Counter(), [], 0
     for _ in range(rounds):
-        took, _, round_ends, round_resets = asyncio.run(one_round(generator))
+        took, round_ends, round_resets = asyncio.run(one_round(generator))
         times.append(took)
         ends += round_ends
         resets += round_resets
     say(f"{rounds} times SIGTERM under {WORKERS} clients: "
-        + ", ".join(f"{ends[name]} {name}" for name in ("answered", "refused", "closed", "cut"))
-        + f", {resets} connections reset; gone within {max(times):.2f} s")
+        + ", ".join(f"{ends[name]} {name}" for name in ("answered", "refused", "cut", "closed"))
+        + f" ({ends['sent before the signal']} of these sent before the signal), "
+        f"{resets} connections reset; gone within {max(times):.2f} s")

@@ -1,7 +1,7 @@
 """What every part needs: the server as a process, and just enough HTTP and MCP to speak to it.
 
-The client is our own, over bare sockets, because a test must see what a library would hide: where an
-answer was cut, and that bytes which came before a reset still count.
+The client is written here, over bare sockets, because a test must see what a library would hide:
+where an answer was cut, and that bytes which came before a reset still count.
 """
 import asyncio
 import json
@@ -42,7 +42,8 @@ class Server:
         self.stdout = open(f"{self.folder.name}/stdout", "w+")
         self.stderr = open(f"{self.folder.name}/stderr", "w+")
         self.process = subprocess.Popen(
-            [PROGRAMS / "soak_server", "--http", "127.0.0.1:0", "--metrics", "/metrics", *self.flags, *flags],
+            [PROGRAMS / "soak_server", "--http", "127.0.0.1:0", "--metrics", "/metrics",
+             *self.flags, *flags],
             stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr)
         self.pid = self.process.pid
         self.port = self._port()

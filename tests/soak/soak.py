@@ -2,8 +2,8 @@
 """Loads and hurts our server over HTTP, prints what it measured and judges it.
 
 Called by "./dev soak" once build/release/bin has soak_server and soak_client; GODWIT_SOAK_PROGRAMS
-names another folder. A part fails if what is promised was not kept; then the exit code is 1. The seed is printed
-first, and --seed repeats its choices.
+names another folder. A part fails if what is promised was not kept; then the exit code is 1. The
+seed is printed first, and --seed repeats its choices.
 """
 import argparse
 import random
@@ -15,7 +15,7 @@ from company import blocking, slow
 from cuts import cuts
 from drain import drain
 from memory import leaks, million, streams
-from rig import Failure, Server
+from rig import PROGRAMS, Failure, Server
 
 PARTS = {
     "cuts": (cuts, "streams that a proxy cuts, stalls and dribbles"),
@@ -35,7 +35,7 @@ def arguments():
         epilog="parts:\n" + "\n".join(f"  {name:9} {about}" for name, (_, about) in PARTS.items()))
     parser.add_argument("parts", nargs="*", metavar="PART", help="all of them if none is named")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
-    parser.add_argument("--quick", action="store_true", help="smaller numbers, in 90 s")
+    parser.add_argument("--quick", action="store_true", help="smaller numbers, in less than a minute")
     parser.add_argument("--threads", type=int, default=1, help="of the server")
     chosen = parser.parse_args()
     for part in chosen.parts:
@@ -65,6 +65,9 @@ def main():
     # A descriptor for each of thousands of connections, here and in the server, which inherits it.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    for program in ("soak_server", "soak_client"):
+        if not (PROGRAMS / program).exists():
+            sys.exit(f"soak: there is no {PROGRAMS / program}; ./dev soak makes it")
     Server.flags = ["--threads", str(chosen.threads)]
     print(f"seed {chosen.seed}, {chosen.threads} thread(s)", flush=True)
     begin = time.monotonic()
