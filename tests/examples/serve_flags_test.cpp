@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,10 +24,10 @@ using testing::HasSubstr;
 /// The everything server with these arguments.
 class Program {
  public:
-  explicit Program(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), std::string(GODWIT_BIN_DIR) + "/everything");
+  explicit Program(const std::vector<std::string>& arguments) {
     ProcessOptions options;
-    options.argv = std::move(arguments);
+    options.argv.emplace_back(GODWIT_BIN_DIR "/everything");
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     options.on_stderr = [this](std::string_view line) { said_.append(line).append("\n"); };
     process_.emplace(*Process::spawn(loop_, std::move(options)));
     process_->on_exit([this](ExitStatus how) { status_ = how; });
@@ -55,12 +57,17 @@ class Program {
   std::optional<Process> process_;
 };
 
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
 struct Echo {
   std::string message{};
 };
 
-void expect_served_and_ended(std::vector<std::string> arguments, const char* scheme) {
-  Program program(std::move(arguments));
+void expect_served_and_ended(const char* arguments, const char* scheme) {
+  Program program(words(arguments));
   const std::string url = program.url();
   ASSERT_TRUE(url.starts_with(scheme)) << program.said();
   for (const Lifecycle lifecycle : {Lifecycle::stateful, Lifecycle::stateless}) {
@@ -76,32 +83,34 @@ void expect_served_and_ended(std::vector<std::string> arguments, const char* sch
   EXPECT_EQ(program.exit_code(), 0) << program.said();
 }
 
-TEST(ServeFlags, Http) { expect_served_and_ended({"--http", "127.0.0.1:0"}, "http://127.0.0.1:"); }
+TEST(ServeFlags, Http) { expect_served_and_ended("--http 127.0.0.1:0", "http://127.0.0.1:"); }
 TEST(ServeFlags, HttpOnThreads) {
-  expect_served_and_ended({"--http", "127.0.0.1:0", "--threads", "3", "--path", "/deep/mcp"},
-                          "http://127.0.0.1:");
+  expect_served_and_ended("--http 127.0.0.1:0 --threads 3 --path /deep/mcp", "http://127.0.0.1:");
 }
-TEST(ServeFlags, WebSocket) { expect_served_and_ended({"--ws", "127.0.0.1:0"}, "ws://127.0.0.1:"); }
+TEST(ServeFlags, WebSocket) { expect_served_and_ended("--ws 127.0.0.1:0", "ws://127.0.0.1:"); }
 
 TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"--htp", "x"}, "unknown option --htp"},
-      {{"--http"}, "--http needs a value"},
-      {{"--http", "127.0.0.1:0", "--threads", "0"}, "from 1 to 256"},
-      {{"--http", "127.0.0.1:0", "--era", "stone"}, "stateful or stateless"},
-      {{"--http", "127.0.0.1:0", "--path", "mcp"}, "begins with a slash"},
-      {{"--http", "127.0.0.1:0", "--allow-origin", "*"}, "name each origin"},
-      {{"--http", "127.0.0.1:0", "--tls-cert", "x"}, "belong together"}};
-  for (const auto& [arguments, sentence] : cases) {
-    Program program(arguments);
-    EXPECT_EQ(program.exit_code(), 2);
-    EXPECT_THAT(program.said(), HasSubstr(sentence));
+  struct Case {
+    const char* arguments;
+    const char* sentence;
+  };
+  const Case cases[] = {{"--htp x", "unknown option --htp"},
+                        {"--http", "--http needs a value"},
+                        {"--http 127.0.0.1:0 --threads 0", "from 1 to 256"},
+                        {"--http 127.0.0.1:0 --era stone", "stateful or stateless"},
+                        {"--http 127.0.0.1:0 --path mcp", "begins with a slash"},
+                        {"--http 127.0.0.1:0 --allow-origin *", "name each origin"},
+                        {"--http 127.0.0.1:0 --tls-cert x", "belong together"}};
+  for (const Case& c : cases) {
+    Program program(words(c.arguments));
+    EXPECT_EQ(program.exit_code(), 2) << c.arguments;
+    EXPECT_THAT(program.said(), HasSubstr(c.sentence));
   }
 }
 
 TEST(ServeFlags, NobodyIsExposedByMistake) {
   for (const char* option : {"--http", "--ws"}) {
-    Program program({option, "0.0.0.0:0"});
+    Program program(words(std::string(option) + " 0.0.0.0:0"));
     EXPECT_EQ(program.exit_code(), 1);
     EXPECT_THAT(program.said(), HasSubstr("--expose"));
   }
