@@ -119,11 +119,14 @@ http::Fields Endpoint::Impl::fields_for(const http::Request& request) const {
 }
 
 void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchange, int status,
-                            std::int64_t code, std::string_view message, const http::Fields& more) {
+                            std::int64_t code, std::string_view message, const http::Fields& more,
+                            json::View id) {
   http::Fields fields = fields_for(request);
   for (const auto& [name, value] : more) fields.add(name, value);
-  std::string body = R"({"jsonrpc":"2.0","error":{"code":)" + std::to_string(code) +
-                     R"(,"message":)" + json::quote(message) + "}}";
+  std::string body = R"({"jsonrpc":"2.0",)";
+  if (id.is_string() || id.is_number()) body += R"("id":)" + std::string(id.source()) + ",";
+  body +=
+      R"("error":{"code":)" + std::to_string(code) + R"(,"message":)" + json::quote(message) + "}}";
   exchange.respond(status, json_type, body, fields);
 }
 
@@ -173,15 +176,16 @@ bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
   if (!detail::has_request(message)) return false;
   if (draining) {
     refuse(request, exchange, 503, rpc::code::internal_error, "the server is shutting down",
-           retry_later());
+           retry_later(), message.find("id"));
   } else if (open_exchanges >= limits.process_in_flight) {
     refuse(request, exchange, 503, rpc::code::internal_error,
-           "busy: too many requests are in flight; try again later", retry_later());
+           "busy: too many requests are in flight; try again later", retry_later(),
+           message.find("id"));
   } else if (in_flight >= limits.in_flight) {
     refuse(request, exchange, 429, rpc::code::internal_error,
            "busy: " + std::to_string(limits.in_flight) +
                " requests of this session are in flight already; try again later",
-           retry_later());
+           retry_later(), message.find("id"));
   } else {
     return false;
   }
@@ -221,7 +225,7 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
     // Old clients can do no more than show the text.
     const auto wanted = message.find("params").find("protocolVersion").as_string();
     const Error error = mcp::unsupported_version(wanted.value_or(""));
-    return refuse(request, exchange, 400, error.code, error.message);
+    return refuse(request, exchange, 400, error.code, error.message, {}, message.find("id"));
   }
   if (!options.stateful) return stateless(request, message, exchange);
   if (request.fields.find(mcp::header::session)) return stateful(request, message, exchange);
@@ -298,7 +302,8 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
   if (!session) return;
   if (is_handshake(message)) {
     return refuse(request, exchange, 400, rpc::code::invalid_request,
-                  "this session has had its handshake; a new one begins without Mcp-Session-Id");
+                  "this session has had its handshake; a new one begins without Mcp-Session-Id", {},
+                  message.find("id"));
   }
   if (too_busy(request, message, exchange, session->in_flight())) return;
   session->post(message, exchange, fields_for(request));

@@ -72,9 +72,9 @@ struct Endpoint::Impl {
   void initialize(const http::Request& request, json::View message, http::Exchange& exchange);
   /// The session that the request names; null if there is none, which has been answered then.
   detail::HttpSession* session_of(const http::Request& request, http::Exchange& exchange);
-  /// Answers with an error that has no id.
+  /// Answers with an error; without an id unless one is given.
   void refuse(const http::Request& request, http::Exchange& exchange, int status, std::int64_t code,
-              std::string_view message, const http::Fields& more = {});
+              std::string_view message, const http::Fields& more = {}, json::View id = {});
   /// Refuses a request because too many are under way. Answers and notifications are always let in:
   /// what waits for them could not end otherwise.
   bool too_busy(const http::Request& request, json::View message, http::Exchange& exchange,

@@ -150,10 +150,14 @@ Outcome outcome_of(const Case& one) {
 
 template <class Parser>
 void put(Parser& parser, std::string_view bytes) {
-  const auto space = parser.prepare();
-  ASSERT_GE(space.size(), bytes.size());
-  std::memcpy(space.data(), bytes.data(), bytes.size());
-  parser.commit(bytes.size());
+  while (!bytes.empty()) {
+    const auto space = parser.prepare();
+    const std::size_t size = std::min(space.size(), bytes.size());
+    ASSERT_GT(size, 0u);
+    std::memcpy(space.data(), bytes.data(), size);
+    parser.commit(size);
+    bytes.remove_prefix(size);
+  }
 }
 
 /// Nearly no request of the suite has a Host, so that each would be refused for the same reason.

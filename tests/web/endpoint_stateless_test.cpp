@@ -880,7 +880,7 @@ TEST(Eras, AServerOfTheStatelessEraOnly) {
           Site::modern_tool("7", "t").with("Mcp-Session-Id", "x").with("Last-Event-ID", "x.1"))),
       "200 result 7");
   FakeExchange& initialize = site.send(Site::post(Site::initialize_body("2025-11-25")));
-  EXPECT_EQ(outcome(initialize), "400 -32020 0");
+  EXPECT_EQ(outcome(initialize), "400 -32022 0");
   EXPECT_EQ(initialize.field("Mcp-Session-Id"), "");
   EXPECT_EQ(outcome(site.send(Site::post(Site::legacy_body("7", "tools/list")))), "400 -32020 7");
   EXPECT_EQ(outcome(site.send(Site::post(Site::legacy_body("7", "tools/list"))
