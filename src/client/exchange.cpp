@@ -99,9 +99,9 @@ ClientCall ClientSession::State::ask(Operation operation, std::string members,
   exchange->method = dialect->name_of(operation);
   exchange->members = std::move(members);
   exchange->options = std::move(request);
-  // What the caller adds to _meta may change the answer.
+  // What the caller adds to _meta or to the headers may change the answer.
   if (options.cache && dialect->stateless && detail::ResponseCache::keeps(operation) &&
-      exchange->options.meta.empty()) {
+      exchange->options.meta.empty() && exchange->options.headers.empty()) {
     exchange->cache_key = detail::ResponseCache::key(operation, exchange->members);
     const std::string* known =
         exchange->options.fresh ? nullptr : cache.find(exchange->cache_key, now());
@@ -226,7 +226,9 @@ void ClientSession::State::write_params(json::Writer& writer,
 
 void ClientSession::State::send_round(const ExchangePtr& exchange) {
   const auto left = std::max(exchange->hard_end - now(), Duration(0));
-  const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left)};
+  const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left),
+                                  .route = {},
+                                  .fields = exchange->options.headers};
   RawJson params;
   json::Writer writer(params.text);
   write_params(writer, *exchange);

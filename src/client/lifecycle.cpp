@@ -1,6 +1,7 @@
 // How a session begins: the probe, the handshake, and what is agreed on.
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "mcp/carrier_error.hpp"
 #include "mcp/era/stateful_client.hpp"
 #include "session_state.hpp"
 
@@ -23,6 +24,15 @@ std::string own_revisions() {
     out += (out.empty() ? "" : ", ") + std::string(name);
   }
   return out;
+}
+
+/// Whether nobody was reached who could have meant something by it: the handshake would meet the
+/// same.
+bool is_no_question_of_era(const Error& error) {
+  const auto failure = mcp::carrier_failure(error);
+  if (!failure) return false;
+  return failure->status == 0 || failure->status == 401 || failure->status == 403 ||
+         failure->status == 407 || failure->status / 100 == 3;
 }
 
 ClientCapabilities declared(const ClientOptions& options) {
@@ -141,6 +151,7 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
     sentence.message = "the server refused to say what it can do: " + error.message;
     return fail_start(std::move(sentence));
   }
+  if (is_no_question_of_era(error)) return fail_start(error);
   probe_problem = error.message;
   if (may_fall_back) return initialize({});
   Error sentence = error;
@@ -179,7 +190,7 @@ void ClientSession::State::on_initialize(Result<detail::ResultView> outcome) {
   }
   auto found = mcp::read_initialize_result(outcome->view);
   if (!found) return fail_start(std::move(found).error());
-  rpc::Rules rules = peer->options().rules;
+  rpc::Rules rules = peer->rules();
   rules.batch = found->dialect->batches;
   peer->set_rules(rules);
   peer->notify(found->dialect->name_of(mcp::Operation::initialized));

@@ -50,8 +50,8 @@ struct ListOf<Prompt> {
 };
 
 /// Entries that cannot be read are left out, with a warning.
-template <class T>
-Result<Page<T>> read_page(json::View result, const Log& log) {
+template <class T, class State>
+Result<Page<T>> read_page(json::View result, State& state) {
   const json::View entries = result.find(ListOf<T>::member);
   if (!entries.is_array()) {
     return rpc::internal_error("the result is not what was expected: /" +
@@ -71,12 +71,16 @@ Result<Page<T>> read_page(json::View result, const Log& log) {
         good = failure.fail("outputSchema must not be null");
       }
     }
+    if constexpr (std::same_as<T, Tool>) {
+      if (good && !state.can_call(item.name, entry.find("inputSchema"))) continue;
+    }
     if (good) {
       page.items.push_back(std::move(item));
     } else {
-      log.warning("an entry of " + json::quote(ListOf<T>::member) + " (" +
-                  json::quote(entry.find("name").as_string().value_or("").substr(0, 200)) +
-                  ") cannot be read and is left out: " + failure.text());
+      state.options.log.warning(
+          "an entry of " + json::quote(ListOf<T>::member) + " (" +
+          json::quote(entry.find("name").as_string().value_or("").substr(0, 200)) +
+          ") cannot be read and is left out: " + failure.text());
     }
   }
   const json::View next = result.find("nextCursor");
@@ -99,10 +103,9 @@ ClientCall list_page(const std::shared_ptr<State>& state, std::optional<std::str
                      std::uint64_t again = 0) {
   std::string members;
   if (cursor) members = "\"cursor\":" + json::quote(*cursor);
-  auto read = [log = state->options.log,
-               done = std::move(done)](Result<json::View> outcome) mutable {
+  auto read = [state, done = std::move(done)](Result<json::View> outcome) mutable {
     if (!outcome) return done(std::move(outcome).error());
-    done(read_page<T>(*outcome, log));
+    done(read_page<T>(*outcome, *state));
   };
   return state->ask(ListOf<T>::operation, std::move(members), std::move(options), std::move(read),
                     again);
@@ -147,12 +150,13 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
 
 template <class T, class State>
 ClientCall list_all(const std::shared_ptr<State>& state,
-                    Function<void(Result<std::vector<T>>)> done, RequestOptions options) {
+                    Function<void(Result<std::vector<T>>)> done, RequestOptions options,
+                    std::uint64_t again = 0) {
   auto listing = std::make_shared<Listing<T, State>>();
   listing->state = state;
   listing->options = std::move(options);
   listing->done = std::move(done);
-  listing->number = ++state->last_number;
+  listing->number = again ? again : ++state->last_number;
   const ClientCall first = listing->next(std::nullopt);
   // From the cache the first page comes at once, and a later one may be under way by now.
   if (first.number != 0 || !state->exchanges.contains(listing->number)) return first;

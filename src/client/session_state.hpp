@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,9 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   std::optional<Error> refusal(std::string_view method) const;
   std::optional<Error> missing_capability(mcp::Operation operation) const;
 
+  /// Whether a tool may be offered to the program. Over HTTP not every schema will do.
+  bool can_call(const std::string& tool, json::View input_schema);
+
   ClientCall begin(ExchangePtr exchange);
   void send_round(const ExchangePtr& exchange);
   void on_outcome(std::uint64_t number, Result<detail::ResultView> outcome);
@@ -203,6 +207,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   detail::ResponseCache cache;
   detail::ToolSchemas schemas;
+  std::unordered_set<std::string> refused_tools;  // about which the log knows
 };
 
 }  // namespace godwit::inline v0

@@ -1,7 +1,6 @@
 #include "godwit/io/connector.hpp"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
@@ -15,6 +14,7 @@
 #include "io/loop_core.hpp"
 #include "io/socket_address.hpp"
 #include "io/system.hpp"
+#include "io/tls_core.hpp"
 
 namespace godwit::inline v0 {
 
@@ -47,6 +47,9 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   Loop::Work work;  // a lookup on its thread is something that can still wake the loop
   std::string name;
   OnConnect done;
+  std::optional<TlsContext> tls;
+  std::string server_name;
+  std::optional<Stream> securing;  // its handshake is under way
   std::shared_ptr<Mailbox> mailbox;
   std::vector<detail::SocketAddress> addresses;
   std::size_t next = 0;
@@ -90,11 +93,9 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         continue;
       }
       if (address.storage.ss_family != AF_UNIX) {
-        const int on = 1;
-        ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        detail::set_tcp_options(fd.get());
       }
-      if (::connect(fd.get(), address.get(), address.size) == 0)
-        return finish(Stream::open(loop, std::move(fd)));
+      if (::connect(fd.get(), address.get(), address.size) == 0) return secure(std::move(fd));
       if (errno != EINPROGRESS) {
         last_error = errno;
         continue;
@@ -119,9 +120,21 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     socklen_t size = sizeof code;
     ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_ERROR, &code, &size);
     Descriptor fd(socket.release());
-    if (code == 0) return finish(Stream::open(loop, std::move(fd)));
+    if (code == 0) return secure(std::move(fd));
     last_error = code;
     try_next();
+  }
+
+  void secure(Descriptor fd) {
+    auto stream = Stream::open(loop, std::move(fd));
+    if (!stream || !tls) return finish(std::move(stream));
+    stream = tls_connect(loop, std::move(*stream), *tls, server_name);
+    if (!stream) return finish(fail(stream.error().message));
+    securing.emplace(std::move(*stream));
+    detail::tls_handshake(*securing, [this](const Result<void>& how) {
+      if (!how) return finish(fail(how.error().message));
+      finish(std::move(*securing));
+    });
   }
 
   void finish(Result<Stream> result) {
@@ -137,6 +150,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     timer.cancel();
     boost::system::error_code ignored;
     socket.close(ignored);
+    securing.reset();
     if (mailbox) {
       const std::lock_guard lock(mailbox->mutex);
       mailbox->loop = nullptr;
@@ -157,9 +171,15 @@ Connector& Connector::operator=(Connector&& other) noexcept {
 }
 
 void Connector::tcp(const Address& address, OnConnect done, Duration timeout) {
+  tcp(address, std::move(done), ConnectOptions{.timeout = timeout});
+}
+
+void Connector::tcp(const Address& address, OnConnect done, ConnectOptions options) {
   if (attempt_) attempt_->give_up();
   attempt_ = std::make_shared<Attempt>(*loop_, address.text(), std::move(done));
-  attempt_->limit(timeout);
+  attempt_->limit(options.timeout);
+  attempt_->tls = std::move(options.tls);
+  attempt_->server_name = options.server_name.empty() ? address.host : options.server_name;
   if (auto known = detail::numeric(address)) {
     loop_->post([attempt = attempt_, where = *known] {
       attempt->on_found(std::vector<detail::SocketAddress>{where});

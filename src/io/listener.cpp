@@ -2,14 +2,16 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <map>
 #include <utility>
 
 #include "godwit/io/timer.hpp"
@@ -44,6 +46,63 @@ Result<void> remove_stale(const std::string& path, const detail::SocketAddress& 
   return {};
 }
 
+/// What would otherwise fail at every connection.
+Result<void> check(const std::string& cannot, const ListenerOptions& options) {
+  if (options.tls && !options.tls->is_server())
+    return error(cannot + ": accepting needs a TlsContext::server(), and this one is for clients");
+  return {};
+}
+
+/// Who connections are counted for: an IPv4 address as IPv6 writes it, or a network of IPv6.
+using Origin = std::array<unsigned char, 16>;
+
+/// Nothing for connections that are not counted.
+std::optional<Origin> origin_of(const sockaddr_storage& peer, const ListenerOptions& options) {
+  if (options.per_address == 0) return std::nullopt;
+  in6_addr address{};
+  if (peer.ss_family == AF_INET) {
+    address.s6_addr[10] = address.s6_addr[11] = 0xff;
+    std::memcpy(address.s6_addr + 12, &reinterpret_cast<const sockaddr_in&>(peer).sin_addr, 4);
+  } else if (peer.ss_family == AF_INET6) {
+    address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+  } else {
+    return std::nullopt;
+  }
+  const bool v4 = IN6_IS_ADDR_V4MAPPED(&address);
+  const bool loopback = v4 ? address.s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(&address);
+  if (loopback && options.loopback_exempt) return std::nullopt;
+  Origin origin{};
+  std::memcpy(origin.data(), address.s6_addr, v4 ? 16 : 8);
+  return origin;
+}
+
+struct Open {
+  std::size_t all = 0;
+  std::map<Origin, std::size_t> of{};  // never more than `all`
+};
+
+/// One connection counted, as long as this lives.
+class Counted {
+ public:
+  Counted(std::shared_ptr<Open> open, std::optional<Origin> origin)
+      : open_(std::move(open)), origin_(origin) {
+    if (origin_) ++open_->of[*origin_];
+    ++open_->all;
+  }
+  ~Counted() {
+    --open_->all;
+    if (!origin_) return;
+    const auto at = open_->of.find(*origin_);
+    if (--at->second == 0) open_->of.erase(at);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::shared_ptr<Open> open_;
+  std::optional<Origin> origin_;
+};
+
 }  // namespace
 
 struct Listener::State : std::enable_shared_from_this<State> {
@@ -64,7 +123,7 @@ struct Listener::State : std::enable_shared_from_this<State> {
   OnAccept on_accept;
   ListenerOptions options;
   LogThrottle throttle;
-  std::shared_ptr<std::size_t> open = std::make_shared<std::size_t>(0);
+  std::shared_ptr<Open> open = std::make_shared<Open>();
   std::string name;
   bool tcp = false;
   bool closed = false;
@@ -82,10 +141,12 @@ struct Listener::State : std::enable_shared_from_this<State> {
   void accept() {
     const auto self = shared_from_this();  // on_accept may destroy the Listener
     for (int turn = 0; turn < accepts_per_turn && !closed; ++turn) {
-      Descriptor fd(
-          ::accept4(socket.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      sockaddr_storage peer{};
+      socklen_t size = sizeof peer;
+      Descriptor fd(::accept4(socket.native_handle(), reinterpret_cast<sockaddr*>(&peer), &size,
+                              SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (fd) {
-        take(std::move(fd));
+        take(std::move(fd), peer);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -97,18 +158,28 @@ struct Listener::State : std::enable_shared_from_this<State> {
     if (!closed) wait();
   }
 
-  void take(Descriptor fd) {
-    if (*open >= options.connections) {
-      return warn("a connection was refused: " + std::to_string(*open) + " are open already");
+  void take(Descriptor fd, const sockaddr_storage& peer) {
+    if (open->all >= options.connections) {
+      return warn("a connection was refused: " + std::to_string(open->all) + " are open already");
+    }
+    const auto origin = origin_of(peer, options);
+    if (origin) {
+      const auto at = open->of.find(*origin);
+      if (at != open->of.end() && at->second >= options.per_address) {
+        return warn("a connection from " + detail::name_of(peer) + " was refused: " +
+                    std::to_string(at->second) + " of this address are open already");
+      }
     }
     if (tcp) {
-      const int on = 1;
-      ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      detail::set_tcp_options(fd.get());
     }
     auto stream = Stream::open(loop, std::move(fd));
     if (!stream) return warn("a connection was dropped: " + stream.error().message);
-    ++*open;
-    stream->attach(std::shared_ptr<void>(nullptr, [count = open](void*) { --*count; }));
+    if (options.tls) {
+      stream = tls_accept(loop, std::move(*stream), *options.tls);
+      if (!stream) return warn("a connection was dropped: " + stream.error().message);
+    }
+    stream->attach(std::make_shared<Counted>(open, origin));
     on_accept(std::move(*stream));
   }
 
@@ -162,11 +233,14 @@ Result<Listener> Listener::tcp(Loop& loop, const Address& address, OnAccept on_a
     where = found->front();
   }
   const std::string cannot = "cannot listen on " + address.text();
+  if (auto good = check(cannot, options); !good) return good.error();
   Descriptor fd(::socket(where->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return detail::system_error(cannot, errno);
   const int on = 1;
   // A restart must not wait for the connections of the last run to be forgotten.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (options.share_port && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0)
+    return detail::system_error(cannot, errno);
   if (::bind(fd.get(), where->get(), where->size) != 0) return detail::system_error(cannot, errno);
 
   Listener listener(std::make_shared<State>(loop, std::move(on_accept), std::move(options)));
@@ -183,6 +257,7 @@ Result<Listener> Listener::unix_socket(Loop& loop, const std::string& path, OnAc
                                        ListenerOptions options) {
   auto where = detail::unix_address(path);
   if (!where) return where.error();
+  if (auto good = check("cannot listen on \"" + path + "\"", options); !good) return good.error();
   if (auto good = remove_stale(path, *where); !good) return good.error();
 
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -208,6 +283,6 @@ Result<Listener> Listener::unix_socket(Loop& loop, const std::string& path, OnAc
 }
 
 const std::string& Listener::address() const noexcept { return state_->name; }
-std::size_t Listener::connections() const noexcept { return *state_->open; }
+std::size_t Listener::connections() const noexcept { return state_->open->all; }
 
 }  // namespace godwit::inline v0

@@ -1,8 +1,11 @@
 // What stands behind a Loop. Private to src/io and to modules that put Asio objects on a Loop.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <memory>
+#include <vector>
 
 #include "godwit/io/descriptor.hpp"
 #include "godwit/io/loop.hpp"
@@ -22,6 +25,20 @@ struct LoopCore {
   Descriptor outer;
   Descriptor wake;
   std::atomic<bool> foreign{false};
+
+  /// What its owner has let go of while bytes that it took were still to be written. Declared after
+  /// the context, so that it is gone before it.
+  std::vector<std::shared_ptr<void>> lingering;
+
+  /// May destroy it.
+  void forget(const void* what) noexcept {
+    const auto at = std::find_if(lingering.begin(), lingering.end(),
+                                 [what](const auto& one) { return one.get() == what; });
+    if (at == lingering.end()) return;
+    std::swap(*at, lingering.back());
+    const std::shared_ptr<void> last = std::move(lingering.back());
+    lingering.pop_back();
+  }
 
   /// Asio queues completions that need no waiting without making its epoll descriptor readable.
   /// Whatever starts an operation outside of a callback calls this, so that a foreign loop looks.

@@ -20,6 +20,7 @@
 
 #include "io/loop_core.hpp"
 #include "io/socket_address.hpp"
+#include "io/stream_state.hpp"
 #include "io/system.hpp"
 
 namespace godwit::inline v0 {
@@ -34,10 +35,10 @@ enum class Access : std::uint8_t {
   plain,   // epoll refuses it because it never makes anybody wait: read and write at once
 };
 
-}  // namespace
+using Handler = Stream::Handler;
 
-struct Stream::State : std::enable_shared_from_this<State> {
-  State(detail::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
+struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
+  Plain(detail::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
       : core(loop),
         fd(std::move(owned)),
         asio(loop.context.get_executor()),
@@ -54,6 +55,7 @@ struct Stream::State : std::enable_shared_from_this<State> {
   bool socket;
   bool reading = false;         // the owner wants data
   bool armed = false;           // a read is under way
+  bool resting = false;         // direct: it waits without space, or will
   bool delivering = false;      // inside on_data
   bool ended = false;           // on_end was or is being told
   bool closed = false;          // the Stream is gone
@@ -84,7 +86,7 @@ struct Stream::State : std::enable_shared_from_this<State> {
     return {};
   }
 
-  void close() noexcept {
+  void close() noexcept override {
     if (std::exchange(closed, true)) return;
     handler = nullptr;
     boost::system::error_code ignored;
@@ -93,7 +95,42 @@ struct Stream::State : std::enable_shared_from_this<State> {
     companion.reset();
   }
 
+  void set_handler(Handler& who) noexcept override { handler = &who; }
+  void shutdown_write() noexcept override {
+    if (socket) ::shutdown(raw(), SHUT_WR);
+  }
+  std::string peer() override { return socket ? detail::peer_name(raw()) : std::string(); }
+  void attach(std::shared_ptr<void> what) noexcept override { companion = std::move(what); }
+
   // --- reading
+
+  void resume() override {
+    reading = true;
+    arm();
+  }
+  void pause() noexcept override { reading = false; }
+
+  bool rest() noexcept override {
+    if (access != Access::direct || !armed || space.empty()) return true;
+    // The read may have got something already, and then it is delivered.
+    resting = true;
+    boost::system::error_code ignored;
+    asio.cancel(ignored);
+    core.touch();
+    return false;
+  }
+
+  /// Costs more system calls than a read that finds something at once.
+  void wait() {
+    armed = true;
+    asio.async_wait(AsioDescriptor::wait_read,
+                    [self = shared_from_this()](boost::system::error_code error) {
+                      self->armed = false;
+                      if (self->closed || self->ended) return;
+                      if (self->left > 0) return self->drain_now();
+                      if (!error && self->reading && !self->read_once()) self->arm();
+                    });
+  }
 
   void arm() {
     if (armed || delivering || ended || closed || !reading || left > 0) return;
@@ -123,20 +160,43 @@ struct Stream::State : std::enable_shared_from_this<State> {
 
   void on_read(boost::system::error_code error, std::size_t size) {
     armed = false;
+    const bool rests = std::exchange(resting, false);
     if (closed || ended) return;
     if (error == boost::asio::error::operation_aborted) {
-      if (left > 0) drain();
+      space = {};
+      if (left > 0) {
+        drain_now();
+      } else if (rests && reading) {
+        wait();
+      }
     } else if (error == boost::asio::error::eof) {
       end({});
     } else if (error) {
       fail(error.value());
     } else {
       deliver(size);
-      if (left > 0) drain();
+      if (left > 0) drain_now();
     }
   }
 
-  void drain() {
+  void drain(std::size_t most) override {
+    if (closed || ended || left > 0) return;
+    left = std::max<std::size_t>(most, 1);
+    if (armed && access == Access::direct) {
+      // Ends the read under way, which goes on with the draining; if it has already got something,
+      // that is delivered first.
+      boost::system::error_code ignored;
+      asio.cancel(ignored);
+    } else {
+      boost::asio::post(core.context, [self = shared_from_this()] {
+        self->armed = false;
+        if (!self->closed && !self->ended) self->drain_now();
+      });
+    }
+    core.touch();
+  }
+
+  void drain_now() {
     while (!closed && !ended && left > 0) {
       if (!read_once()) return end({});
       left -= std::min(left, got_last);
@@ -225,7 +285,7 @@ struct Stream::State : std::enable_shared_from_this<State> {
 
   // --- writing
 
-  Result<std::size_t> write(std::string_view bytes) {
+  Result<std::size_t> write_some(std::string_view bytes) override {
     if (closed) return error("writing failed: the stream is closed");
     std::size_t done = 0;
     while (done < bytes.size()) {
@@ -267,8 +327,6 @@ struct Stream::State : std::enable_shared_from_this<State> {
   }
 };
 
-namespace {
-
 /// A second open file for the same pipe or terminal, so that O_NONBLOCK on it is nobody else's.
 Descriptor reopen(int fd) noexcept {
   char path[32];
@@ -281,7 +339,12 @@ Descriptor reopen(int fd) noexcept {
 
 Stream::Handler::~Handler() = default;
 
-Stream::Stream(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+Stream detail::make_stream(std::shared_ptr<StreamState> state) noexcept {
+  return Stream(std::move(state));
+}
+detail::StreamState& detail::state_of(Stream& stream) noexcept { return *stream.state_; }
+
+Stream::Stream(std::shared_ptr<detail::StreamState> state) noexcept : state_(std::move(state)) {}
 Stream::~Stream() {
   if (state_) state_->close();
 }
@@ -318,52 +381,23 @@ Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
   if (const int flags = ::fcntl(fd.get(), F_GETFD); (flags & FD_CLOEXEC) == 0)
     ::fcntl(fd.get(), F_SETFD, flags | FD_CLOEXEC);
 
-  auto state = std::make_shared<State>(detail::core(loop), std::move(fd), access, socket);
+  auto state = std::make_shared<Plain>(detail::core(loop), std::move(fd), access, socket);
   if (auto ready = state->init(); !ready) return ready.error();
   return Stream(std::move(state));
 }
 
-void Stream::set_handler(Handler& handler) noexcept { state_->handler = &handler; }
-
-void Stream::resume() {
-  state_->reading = true;
-  state_->arm();
-}
-
-void Stream::pause() noexcept { state_->reading = false; }
-
-Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write(bytes); }
-
-void Stream::drain(std::size_t most) {
-  State& state = *state_;
-  if (state.closed || state.ended || state.left > 0) return;
-  state.left = std::max<std::size_t>(most, 1);
-  if (state.armed && state.access == Access::direct) {
-    // Ends the read under way, which goes on with the draining; if it has already got something,
-    // that is delivered first.
-    boost::system::error_code ignored;
-    state.asio.cancel(ignored);
-  } else {
-    boost::asio::post(state.core.context, [self = state_] {
-      self->armed = false;
-      if (!self->closed && !self->ended) self->drain();
-    });
-  }
-  state.core.touch();
-}
-
-void Stream::shutdown_write() noexcept {
-  if (state_->socket) ::shutdown(state_->raw(), SHUT_WR);
-}
-
+void Stream::set_handler(Handler& handler) noexcept { state_->set_handler(handler); }
+void Stream::resume() { state_->resume(); }
+void Stream::pause() noexcept { state_->pause(); }
+bool Stream::rest() noexcept { return state_->rest(); }
+Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write_some(bytes); }
+void Stream::drain(std::size_t most) { state_->drain(most); }
+void Stream::shutdown_write() noexcept { state_->shutdown_write(); }
 void Stream::close() noexcept { state_->close(); }
-
-std::string Stream::peer() const {
-  return state_->socket ? detail::peer_name(state_->raw()) : std::string();
-}
-
+std::string Stream::peer() const { return state_->peer(); }
+bool Stream::secure() const noexcept { return state_->secure(); }
 void Stream::attach(std::shared_ptr<void> companion) noexcept {
-  state_->companion = std::move(companion);
+  state_->attach(std::move(companion));
 }
 
 }  // namespace godwit::inline v0

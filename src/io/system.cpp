@@ -1,8 +1,11 @@
 #include "io/system.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,6 +75,15 @@ bool pollable(int fd) noexcept {
 }
 
 Descriptor duplicate(int fd) noexcept { return Descriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3)); }
+
+void set_tcp_options(int fd) noexcept {
+  const int on = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+#if defined(TCP_NOTSENT_LOWAT)
+  const int unsent = 128 << 10;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+#endif
+}
 
 }  // namespace detail
 

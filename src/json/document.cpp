@@ -136,13 +136,14 @@ struct Document::State {
   }
 };
 
-Document::Document() : state_(std::make_unique<State>()) {}
+Document::Document() = default;
 Document::~Document() = default;
 Document::Document(Document&&) noexcept = default;
 Document& Document::operator=(Document&&) noexcept = default;
 
 Result<View> Document::parse(std::string_view text, const ParseOptions& options,
                              std::size_t spare) {
+  if (!state_) state_ = std::make_unique<State>();
   State& s = *state_;
   s.good = false;
   if (!s.failure.message.empty()) s.failure = {};
@@ -159,8 +160,13 @@ Result<View> Document::parse(std::string_view text, const ParseOptions& options,
   return view;
 }
 
-View Document::root() const noexcept { return state_->good ? View(&state_->tape, 1) : View(); }
+View Document::root() const noexcept {
+  return state_ && state_->good ? View(&state_->tape, 1) : View();
+}
 
-const ParseError& Document::failure() const noexcept { return state_->failure; }
+const ParseError& Document::failure() const noexcept {
+  static const ParseError none;
+  return state_ ? state_->failure : none;
+}
 
 }  // namespace godwit::inline v0::json

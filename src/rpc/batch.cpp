@@ -41,7 +41,7 @@ void Batch::send() {
   text_.back() = ']';  // over the last comma
   const PeerOptions& options = peer_->options();
   std::optional<Error> error = peer_->refusal({}, text_.size() + 1, calls_.size());
-  if (!error && !options.rules.batch) {
+  if (!error && !peer_->rules().batch) {
     error = Error{.code = code::invalid_request,
                   .message = "batches are not part of this protocol; nothing was sent",
                   .data = {}};

@@ -30,12 +30,12 @@ void Mailbox::close() {
 
 void DeferredCall::answer(std::string result) {
   if (answered_.exchange(true)) return;
-  mailbox_->post({shared_from_this(), std::move(result), std::nullopt, nullptr});
+  mailbox_->post({shared_from_this(), std::move(result), std::nullopt, nullptr, route_, false});
 }
 
 void DeferredCall::fail(Error error) {
   if (answered_.exchange(true)) return;
-  mailbox_->post({shared_from_this(), {}, std::move(error), nullptr});
+  mailbox_->post({shared_from_this(), {}, std::move(error), nullptr, route_, false});
 }
 
 void DeferredCall::threw(std::exception_ptr exception) noexcept {
@@ -48,7 +48,7 @@ void DeferredCall::threw(std::exception_ptr exception) noexcept {
 
 void DeferredCall::send(std::string message) {
   if (answered_.load()) return;
-  mailbox_->post({nullptr, std::move(message), std::nullopt, nullptr});
+  mailbox_->post({shared_from_this(), std::move(message), std::nullopt, nullptr, route_, true});
 }
 
 std::string describe_throw(std::string_view what, std::string_view name,

@@ -33,6 +33,8 @@ struct Letter {
   std::string text;
   std::optional<Error> error;
   Function<void()> work;
+  Route route = 0;          // of a message to send
+  bool on_the_way = false;  // a message of the request, not its answer
 };
 
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
@@ -65,20 +67,25 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::string_view method() const override { return method_; }
   bool is_notification() const override { return !id_; }
   void* user() const override { return user_.get(); }
+  Route route() const override { return route_; }
 
   /// No answer will be sent any more; the handler's token stops.
   void cancel() {
+    taken_back_.store(true);
     answered_.store(true);
     stop_.request_stop();
   }
 
   void request_stop() override { stop_.request_stop(); }
 
+  bool taken_back() const noexcept { return taken_back_.load(); }
+
   const std::optional<Id>& id() const noexcept { return id_; }
 
   // Set once before the handler runs, read on the peer's thread.
   Log log;
   std::shared_ptr<void> user_;
+  Route route_ = 0;
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
   std::size_t passed = 0;  // middleware whose `before` let the call through
@@ -89,6 +96,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::optional<Id> id_;
   std::stop_source stop_;
   std::atomic<bool> answered_ = false;
+  std::atomic<bool> taken_back_ = false;
 };
 
 /// `WHAT "NAME" threw: TEXT`, for the log.

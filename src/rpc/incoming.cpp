@@ -16,8 +16,7 @@ class Peer::Impl::Incoming final : public detail::Call {
       : impl_(impl),
         envelope_(envelope),
         batch_(batch),
-        context_(impl.self, envelope.method, envelope.id, envelope.params,
-                 impl.options.user.get()) {}
+        context_(impl.self, envelope.method, envelope.id, envelope.params, impl.user.get()) {}
 
   json::View params() const override { return envelope_.params; }
   json::View id() const override { return envelope_.id; }
@@ -47,13 +46,13 @@ class Peer::Impl::Incoming final : public detail::Call {
                      "the result of " + json::quote(envelope_.method.substr(0, 200)) +
                          " held text or numbers that JSON cannot carry; they were replaced");
     }
-    const bool no_object = impl_.options.rules.object_result && (*out_)[result_begin_] != '{';
+    const bool no_object = impl_.rules.object_result && (*out_)[result_begin_] != '{';
     if (no_object || passed_ > 0) return end_checked();
     if (!sending_) return done();
     if (impl_.oversized(*out_, begin_, batch_ != nullptr, 1)) return fail(impl_.too_large());
     out_->push_back('}');
     done();
-    impl_.commit(begin_, batch_);
+    impl_.commit(begin_, nullptr, batch_);
   }
 
   void fail(Error error) override {
@@ -74,7 +73,7 @@ class Peer::Impl::Incoming final : public detail::Call {
 
   std::shared_ptr<detail::InFlight> defer() override {
     if (impl_.load() >= impl_.options.limits.in_flight) {
-      fail(Error{.code = impl_.options.rules.busy_code,
+      fail(Error{.code = impl_.rules.busy_code,
                  .message = "busy: " + std::to_string(impl_.options.limits.in_flight) +
                             " requests are in flight already; try again later",
                  .data = {}});
@@ -85,7 +84,8 @@ class Peer::Impl::Incoming final : public detail::Call {
     auto call =
         std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
     call->log = impl_.options.log;
-    call->user_ = impl_.options.user;
+    call->user_ = impl_.user;
+    call->route_ = impl_.output.route();
     call->batch = batch_;
     call->started = started_ ? *started_ : impl_.options.clock->now();
     call->passed = passed_;

@@ -41,9 +41,15 @@ TimePoint later(TimePoint now, Duration by) {
 }  // namespace
 
 Peer::Peer(Output& output, std::shared_ptr<const Router> router, PeerOptions options)
+    : Peer(output, std::move(router), std::make_shared<const PeerOptions>(options),
+           PeerHooks{.wake = options.wake, .deadline_moved = options.deadline_moved}) {}
+
+Peer::Peer(Output& output, std::shared_ptr<const Router> router,
+           std::shared_ptr<const PeerOptions> options, PeerHooks hooks)
     : output_(output),
-      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options))) {
-  if (impl_->options.attach) impl_->options.user = impl_->options.attach(*this);
+      impl_(std::make_unique<Impl>(*this, output, std::move(router), std::move(options),
+                                   std::move(hooks))) {
+  if (impl_->options.attach) impl_->user = impl_->options.attach(*this);
 }
 
 Peer::~Peer() {
@@ -57,23 +63,19 @@ Peer::~Peer() {
 void Peer::on_message(std::string_view message, std::size_t spare) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) {
-    impl.waiting_messages.emplace_back(message);
-    return;
-  }
-  const Impl::Busy busy(impl);
-  impl.receiving = true;
-  struct Done {
-    bool& flag;
-    ~Done() { flag = false; }
-  } done{impl.receiving};
+  if (impl.receiving) return impl.wait(message);
+  const Impl::Receiving receiving(impl);
   impl.message(message, spare);
-  while (!impl.waiting_messages.empty() && !impl.closed) {
-    const std::string next = std::move(impl.waiting_messages.front());
-    impl.waiting_messages.pop_front();
-    impl.message(next, 0);
-  }
-  if (!impl.closed && impl.mailbox->has_mail()) process();
+  impl.after_message();
+}
+
+void Peer::receive(json::View message) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  if (impl.receiving) return impl.wait(message.source());
+  const Impl::Receiving receiving(impl);
+  impl.message(message);
+  impl.after_message();
 }
 
 void Peer::on_unreadable(const Error& error) {
@@ -143,14 +145,15 @@ void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
                                          .method = std::move(method),
                                          .deadline = later(impl_->options.clock->now(), timeout),
                                          .timeout = timeout,
+                                         .route = output_.route(),
                                          .done = std::move(done)});
   deadline_may_have_moved(before);
 }
 
 void Peer::deadline_may_have_moved(std::optional<TimePoint> before) {
   const std::optional<TimePoint> next = next_deadline();
-  if (impl_->options.deadline_moved && next && (!before || *next < *before)) {
-    impl_->options.deadline_moved();
+  if (impl_->deadline_moved && next && (!before || *next < *before)) {
+    impl_->deadline_moved();
   }
 }
 
@@ -166,6 +169,7 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
   await(request.number_, std::move(request.id_), std::string(request.method_), std::move(done),
         options);
   request.finished_ = true;
+  if (!options.fields.empty()) output_.set_fields(options.fields);
   output_.finish_message(request.begin_);
   return CallHandle{request.number_};
 }
@@ -198,6 +202,20 @@ void Peer::send_raw(std::string_view message) {
   if (!impl.closed) output.flush();
 }
 
+void Peer::Via::enter(Impl& impl, Route route) {
+  if (impl.closed) return;
+  before_ = impl.output.route();
+  if (before_ == route) return;  // as always where there is one way only
+  impl_ = &impl;
+  ++impl.busy;
+  impl.output.set_route(route);
+}
+
+void Peer::Via::leave() {
+  if (!impl_->closed) impl_->output.set_route(before_);
+  if (--impl_->busy == 0 && impl_->orphaned) delete impl_;
+}
+
 Batch Peer::batch() { return Batch(*this); }
 
 bool Peer::cancel(CallHandle handle, std::string_view reason) {
@@ -215,7 +233,7 @@ bool Peer::cancel(CallHandle handle, std::string_view reason) {
 bool Peer::extend(CallHandle call, Duration timeout) {
   const TimePoint deadline = later(impl_->options.clock->now(), timeout);
   if (!impl_->pending.extend(call.number, deadline, timeout)) return false;
-  if (impl_->options.deadline_moved) impl_->options.deadline_moved();
+  if (impl_->deadline_moved) impl_->deadline_moved();
   return true;
 }
 
@@ -233,9 +251,13 @@ bool Peer::cancel_incoming(const Id& id) {
   const Impl::Busy busy(impl);
   impl.forget(call);
   impl.abandon(*call, Error{.code = code::cancelled, .message = "the request was cancelled"});
+  if (impl.closed) return true;
   if (call->batch) {
+    const Via via(impl, call->route());
     --call->batch->waiting;
-    impl.send_if_complete(*call->batch);
+    impl.send_if_complete(*call->batch, call->route());
+  } else {
+    impl.output.unanswered(call->route());
   }
   return true;
 }
@@ -250,7 +272,7 @@ std::optional<TimePoint> Peer::next_deadline() const {
 Poster Peer::poster() const { return Poster(impl_->mailbox); }
 
 void Poster::operator()(Function<void()> work) const {
-  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work)});
+  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work), 0, false});
 }
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {
@@ -269,7 +291,11 @@ void Peer::unschedule(TimerHandle timer) {
   impl_->timers.erase(found);
 }
 
-void Peer::set_rules(const Rules& rules) { impl_->options.rules = rules; }
+void Peer::let_go(Route route) {
+  if (!impl_->closed) output_.let_go(route);
+}
+
+void Peer::set_rules(const Rules& rules) { impl_->rules = rules; }
 
 void Peer::expire(TimePoint now) {
   Impl& impl = *impl_;
@@ -306,6 +332,8 @@ void Peer::process() {
 std::size_t Peer::pending() const noexcept { return impl_->pending.size(); }
 std::size_t Peer::in_flight() const noexcept { return impl_->load(); }
 const PeerOptions& Peer::options() const noexcept { return impl_->options; }
+const Rules& Peer::rules() const noexcept { return impl_->rules; }
+const std::shared_ptr<void>& Peer::user() const noexcept { return impl_->user; }
 
 Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, Kind kind)
     : out_(out), begin_(out.size()), writer_(out), method_(method) {

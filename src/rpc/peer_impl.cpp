@@ -30,15 +30,29 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
     error.message = parse_error(std::move(error.message)).message;
     return unreadable(error);
   }
-  if (root->is_array()) {
-    batch(*root);
+  message(*root);
+}
+
+void Peer::Impl::message(json::View root) {
+  if (root.is_array()) {
+    batch(root);
   } else {
-    entry(*root, nullptr);
+    entry(root, nullptr);
   }
 }
 
+void Peer::Impl::after_message() {
+  while (!waiting_messages.empty() && !closed) {
+    const Waiting next = std::move(waiting_messages.front());
+    waiting_messages.pop_front();
+    const Via via(*this, next.route);
+    message(next.text, 0);
+  }
+  if (!closed && mailbox->has_mail()) self.process();
+}
+
 void Peer::Impl::batch(json::View array) {
-  if (auto problem = detail::batch_problem(array, options.rules, options.limits)) {
+  if (auto problem = detail::batch_problem(array, rules, options.limits)) {
     return unreadable(*problem);
   }
   const auto answers = std::make_shared<BatchAnswers>();
@@ -47,11 +61,11 @@ void Peer::Impl::batch(json::View array) {
     if (closed) return;
   }
   answers->dispatching = false;
-  send_if_complete(*answers);
+  send_if_complete(*answers, output.route());
 }
 
 void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
-  const Envelope envelope = detail::read_envelope(view, options.rules);
+  const Envelope envelope = detail::read_envelope(view, rules);
   switch (envelope.kind) {
     case Envelope::Kind::request:
     case Envelope::Kind::notification:
@@ -126,8 +140,13 @@ bool Peer::Impl::forget(const DeferredPtr& call) {
 
 void Peer::Impl::deliver(Letter& letter) {
   if (letter.work) return run(letter.work, "posted work");
+  const Via via(*this, letter.route);
   if (!letter.request) return self.send_raw(letter.text);
   DeferredCall& call = *letter.request;
+  if (letter.on_the_way) {
+    if (!call.taken_back()) self.send_raw(letter.text);
+    return;
+  }
   if (!forget(letter.request)) return;
   Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started);
   outcome.failed_ = letter.error.has_value();
@@ -145,12 +164,13 @@ void Peer::Impl::deliver(Letter& letter) {
   });
   if (call.batch) {
     --call.batch->waiting;
-    send_if_complete(*call.batch);
+    send_if_complete(*call.batch, letter.route);
   }
 }
 
 void Peer::Impl::run(Function<void()>& work, std::string_view what) noexcept {
   try {
+    const Via via(*this, 0);
     work();
   } catch (...) {
     complain(LogLevel::error, detail::describe_throw("", what, std::current_exception()));
@@ -169,6 +189,7 @@ void Peer::Impl::abandon(DeferredCall& call, Error reason) {
 void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
   if (options.abandoned) {
     try {
+      const Via via(*this, call.route);
       options.abandoned(self, call.id, reason);
     } catch (...) {
       complain(LogLevel::error, detail::describe_throw("PeerOptions::abandoned for", call.method,
@@ -199,7 +220,7 @@ void Peer::Impl::fail_pending(const Error& reason) {
 void Peer::Impl::settle(Outcome& outcome, std::size_t passed) {
   // A protocol that wants objects as results never gets anything else from us, nor from middleware.
   const auto check_result = [&] {
-    if (!options.rules.object_result || outcome.failed_ || outcome.notification_) return;
+    if (!rules.object_result || outcome.failed_ || outcome.notification_) return;
     const std::size_t first = outcome.result_.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && outcome.result_[first] == '{') return;
     complain(LogLevel::error, "the result of " + json::quote(outcome.method_) +
@@ -232,21 +253,22 @@ void Peer::Impl::complain_about_notification(std::string_view method, const Erro
 void Peer::Impl::unreadable(const Error& error, const BatchPtr& batch) {
   complain(LogLevel::warning, "a message was refused: " + error.message);
   write_answer(&error, {}, batch, [&](json::Writer& writer) {
-    if (!options.rules.id_on_unreadable) return;
+    if (!rules.id_on_unreadable) return;
     writer.raw_key("\"id\":");
     writer.null();
   });
 }
 
-void Peer::Impl::send_if_complete(BatchAnswers& answers) {
-  if (closed || answers.dispatching || answers.waiting > 0 || answers.text.empty()) return;
+void Peer::Impl::send_if_complete(BatchAnswers& answers, Route route) {
+  if (closed || answers.dispatching || answers.waiting > 0) return;
+  if (answers.text.empty()) return output.unanswered(route);
   const std::string text = std::exchange(answers.text, {});
   std::string& out = output.output();
   const std::size_t begin = out.size();
   out.push_back('[');
   out.append(text);
   out.push_back(']');
-  output.finish_message(begin);
+  output.finish_answer(begin, nullptr);
 }
 
 }  // namespace godwit::inline v0::rpc

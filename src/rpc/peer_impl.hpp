@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,18 +44,40 @@ struct Peer::Impl {
     Impl& impl_;
   };
 
-  Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_, PeerOptions options_)
+  /// The same while a message is being handled: others that come meanwhile wait.
+  class Receiving {
+   public:
+    explicit Receiving(Impl& impl) noexcept : busy_(impl), impl_(impl) { impl_.receiving = true; }
+    ~Receiving() { impl_.receiving = false; }
+    Receiving(const Receiving&) = delete;
+    Receiving& operator=(const Receiving&) = delete;
+
+   private:
+    Busy busy_;  // outlives the flag
+    Impl& impl_;
+  };
+
+  Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
+       std::shared_ptr<const PeerOptions> options_, PeerHooks hooks)
       : self(self_),
         output(output_),
         router(std::move(router_)),
-        options(std::move(options_)),
+        shared_options(std::move(options_)),
+        options(*shared_options),
+        rules(options.rules),
+        user(options.user),
+        deadline_moved(std::move(hooks.deadline_moved)),
         parse_options(json::ParseOptions::from(options.limits)),
-        mailbox(std::make_shared<detail::Mailbox>(options.wake)) {}
+        mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake))) {}
 
   Peer& self;      // dangling once orphaned, as is
   Output& output;  // this one: not to be used when closed
   std::shared_ptr<const Router> router;
-  PeerOptions options;
+  std::shared_ptr<const PeerOptions> shared_options;
+  const PeerOptions& options;
+  Rules rules;
+  std::shared_ptr<void> user;
+  std::function<void()> deadline_moved;
   json::ParseOptions parse_options;
   std::shared_ptr<detail::Mailbox> mailbox;
   json::Document document;
@@ -65,8 +87,12 @@ struct Peer::Impl {
   bool end_told = false;     // PeerOptions::ended was called
   bool receiving = false;
   unsigned busy = 0;
-  bool orphaned = false;                     // the Peer is gone; the last Busy deletes this
-  std::deque<std::string> waiting_messages;  // that came while one was being handled
+  bool orphaned = false;  // the Peer is gone; the last Busy deletes this
+  struct Waiting {
+    std::string text;
+    Route route;
+  };
+  std::list<Waiting> waiting_messages;  // that came while one was being handled
 
   std::uint64_t last_number = 0;
   std::uint64_t last_timer = 0;
@@ -88,6 +114,12 @@ struct Peer::Impl {
   // Input.
 
   void message(std::string_view text, std::size_t spare);
+  void message(json::View root);
+  void wait(std::string_view message) {
+    waiting_messages.push_back({std::string(message), output.route()});
+  }
+  /// What came while a message was being handled.
+  void after_message();
   void batch(json::View array);
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
@@ -105,6 +137,7 @@ struct Peer::Impl {
   /// Sends the answer of a deferred call, or the message it wants sent on the way.
   void deliver(detail::Letter& letter);
   /// Runs work of the program that has no one to report to but the log.
+  /// Not on the way of any request.
   void run(Function<void()>& work, std::string_view what) noexcept;
   /// Ends a deferred call that left the tables without an answer.
   void abandon(detail::DeferredCall& call, Error reason);
@@ -124,8 +157,8 @@ struct Peer::Impl {
     if (in_batch && begin > 0) out.push_back(',');
     return begin;
   }
-  void commit(std::size_t begin, const BatchPtr& batch) {
-    if (!batch) output.finish_message(begin);
+  void commit(std::size_t begin, const Error* error, const BatchPtr& batch) {
+    if (!batch) output.finish_answer(begin, error);
   }
   /// Would the answer at the end of `out` make the message too large? A batch is one message.
   bool oversized(const std::string& out, std::size_t begin, bool in_batch,
@@ -145,13 +178,12 @@ struct Peer::Impl {
     std::string& out = target(batch);
     const std::size_t begin = open(out, batch != nullptr);
     write_response(out, error, result, write_id);
-    if (oversized(out, begin, batch != nullptr)) {
-      out.resize(begin);
-      open(out, batch != nullptr);
-      const Error replacement = too_large();
-      write_response(out, &replacement, {}, write_id);
-    }
-    commit(begin, batch);
+    if (!oversized(out, begin, batch != nullptr)) return commit(begin, error, batch);
+    out.resize(begin);
+    open(out, batch != nullptr);
+    const Error replacement = too_large();
+    write_response(out, &replacement, {}, write_id);
+    commit(begin, &replacement, batch);
   }
   template <class WriteId>
   static void write_response(std::string& out, const Error* error, std::string_view result,
@@ -179,7 +211,8 @@ struct Peer::Impl {
   }
   /// An error for a message without a usable id.
   void unreadable(const Error& error, const BatchPtr& batch = nullptr);
-  void send_if_complete(detail::BatchAnswers& answers);
+  /// `route` is the one the batch came by.
+  void send_if_complete(detail::BatchAnswers& answers, Route route);
 };
 
 }  // namespace godwit::inline v0::rpc

@@ -15,6 +15,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/json/view.hpp"
 #include "godwit/rpc/id.hpp"
+#include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::rpc::detail {
 
@@ -23,6 +24,7 @@ struct PendingCall {
   std::string method;
   TimePoint deadline{};
   Duration timeout{};
+  Route route = 0;  // that it took
   Function<void(Result<json::View>)> done;
 };
 

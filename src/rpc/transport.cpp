@@ -6,6 +6,13 @@ Receiver::~Receiver() = default;
 Output::~Output() = default;
 Transport::~Transport() = default;
 
+void Output::finish_answer(std::size_t begin, const Error*) { finish_message(begin); }
+void Output::set_fields(const MessageFields&) {}
+Route Output::route() const noexcept { return 0; }
+void Output::set_route(Route) {}
+void Output::unanswered(Route) {}
+void Output::let_go(Route) {}
+
 void MessageSink::finish_message(std::size_t begin) {
   // The receiver of the message may cause the next one to be written here: give it its own copy of
   // the buffer and take the memory back afterwards.

@@ -14,6 +14,17 @@ Error bad_url(std::string_view url, std::string_view why) {
                              std::string(why));
 }
 
+Result<http::Fields> fields_of(const ClientOptions& options) {
+  http::Fields fields;
+  for (const auto& [name, value] : options.headers) {
+    if (!http::is_token(name) || !http::is_field_value(value)) {
+      return error("the header " + json::quote(name) + " cannot be sent");
+    }
+    fields.add(name, value);
+  }
+  return fields;
+}
+
 template <class T>
 using Taker = Function<void(Result<T>)>;
 
@@ -106,9 +117,43 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
         }));
   }
   if (url.starts_with("http://") || url.starts_with("https://")) {
-    return bad_url(url, "this version of godwit has no HTTP yet; use tcp://, unix:// or spawn()");
+    return connect_http(url, std::move(options));
   }
-  return bad_url(url, "write tcp://host:port or unix:///path; a program is started with spawn()");
+  if (url.starts_with("ws://") || url.starts_with("wss://")) {
+    const auto parsed = http::Url::parse(url);
+    if (!parsed) return bad_url(url, parsed.error().message);
+    const auto fields = fields_of(options);
+    if (!fields) return bad_url(url, fields.error().message);
+    const WebSocketConnectOptions ws{.websocket = {.limits = options.limits}, .fields = *fields};
+    return open(std::make_shared<State>(
+        std::move(options), [to = *parsed, ws](State& state, OnConnected done) {
+          state.websocket.emplace(connect_websocket(state.loop, to, std::move(done), ws));
+        }));
+  }
+  return bad_url(url,
+                 "write http://host/path, ws://host/path, tcp://host:port or unix:///path; a "
+                 "program is started "
+                 "with spawn()");
+}
+
+Result<Client> Client::connect_http(std::string_view url, ClientOptions options) {
+  HttpTransportOptions http;
+  const auto parsed = http::Url::parse(url);
+  if (!parsed) return bad_url(url, parsed.error().message);
+  http.url = *parsed;
+  Result<http::Fields> fields = fields_of(options);
+  if (!fields) return bad_url(url, fields.error().message);
+  http.headers = *std::move(fields);
+  http.limits = options.limits;
+  http.log = options.log;
+  // There is no process that would have to be started: the next call just begins anew.
+  options.restart = true;
+  options.param_headers = true;
+  return connect(
+      [http = std::move(http)](Loop& loop) -> Result<std::unique_ptr<rpc::Transport>> {
+        return std::unique_ptr<rpc::Transport>(HttpTransport::make(loop, http));
+      },
+      std::move(options));
 }
 
 // The server.
@@ -125,47 +170,44 @@ Result<ToolResult> Client::call_tool(std::string_view tool, RawJson arguments,
                                      RequestOptions options) {
   return state_->wait<ToolResult>(
       [tool = std::string(tool), arguments = std::move(arguments), options = std::move(options)](
-          ClientSession& session, Taker<ToolResult> done) mutable {
-        session.call_tool(tool, std::move(arguments), std::move(done), std::move(options));
+          ClientSession& session, Taker<ToolResult> done) {
+        session.call_tool(tool, arguments, std::move(done), options);
       });
 }
 
 Result<std::vector<Tool>> Client::list_tools(RequestOptions options) {
   return state_->wait<std::vector<Tool>>(
-      [options = std::move(options)](ClientSession& session,
-                                     Taker<std::vector<Tool>> done) mutable {
-        session.list_tools(std::move(done), std::move(options));
+      [options = std::move(options)](ClientSession& session, Taker<std::vector<Tool>> done) {
+        session.list_tools(std::move(done), options);
       });
 }
 
 Result<std::vector<Resource>> Client::list_resources(RequestOptions options) {
   return state_->wait<std::vector<Resource>>(
-      [options = std::move(options)](ClientSession& session,
-                                     Taker<std::vector<Resource>> done) mutable {
-        session.list_resources(std::move(done), std::move(options));
+      [options = std::move(options)](ClientSession& session, Taker<std::vector<Resource>> done) {
+        session.list_resources(std::move(done), options);
       });
 }
 
 Result<std::vector<ResourceTemplate>> Client::list_resource_templates(RequestOptions options) {
   return state_->wait<std::vector<ResourceTemplate>>(
       [options = std::move(options)](ClientSession& session,
-                                     Taker<std::vector<ResourceTemplate>> done) mutable {
-        session.list_resource_templates(std::move(done), std::move(options));
+                                     Taker<std::vector<ResourceTemplate>> done) {
+        session.list_resource_templates(std::move(done), options);
       });
 }
 
 Result<std::vector<Prompt>> Client::list_prompts(RequestOptions options) {
   return state_->wait<std::vector<Prompt>>(
-      [options = std::move(options)](ClientSession& session,
-                                     Taker<std::vector<Prompt>> done) mutable {
-        session.list_prompts(std::move(done), std::move(options));
+      [options = std::move(options)](ClientSession& session, Taker<std::vector<Prompt>> done) {
+        session.list_prompts(std::move(done), options);
       });
 }
 
 Result<ReadResult> Client::read(std::string_view uri, RequestOptions options) {
   return state_->wait<ReadResult>([uri = std::string(uri), options = std::move(options)](
-                                      ClientSession& session, Taker<ReadResult> done) mutable {
-    session.read_resource(uri, std::move(done), std::move(options));
+                                      ClientSession& session, Taker<ReadResult> done) {
+    session.read_resource(uri, std::move(done), options);
   });
 }
 
@@ -174,8 +216,8 @@ Result<PromptResult> Client::prompt(std::string_view name,
                                     RequestOptions options) {
   return state_->wait<PromptResult>(
       [name = std::string(name), arguments = std::move(arguments), options = std::move(options)](
-          ClientSession& session, Taker<PromptResult> done) mutable {
-        session.get_prompt(name, arguments, std::move(done), std::move(options));
+          ClientSession& session, Taker<PromptResult> done) {
+        session.get_prompt(name, arguments, std::move(done), options);
       });
 }
 
@@ -183,15 +225,15 @@ Result<Completion> Client::complete(CompletionReference reference, CompletionArg
                                     CompletionContext context, RequestOptions options) {
   return state_->wait<Completion>([reference = std::move(reference), argument = std::move(argument),
                                    context = std::move(context), options = std::move(options)](
-                                      ClientSession& session, Taker<Completion> done) mutable {
-    session.complete(reference, argument, std::move(done), context, std::move(options));
+                                      ClientSession& session, Taker<Completion> done) {
+    session.complete(reference, argument, std::move(done), context, options);
   });
 }
 
 Result<void> Client::ping(RequestOptions options) {
   return state_->wait<void>(
-      [options = std::move(options)](ClientSession& session, Taker<void> done) mutable {
-        session.ping(std::move(done), std::move(options));
+      [options = std::move(options)](ClientSession& session, Taker<void> done) {
+        session.ping(std::move(done), options);
       });
 }
 
@@ -202,26 +244,25 @@ Result<void> Client::set_log_level(LoggingLevel level) {
 }
 
 Result<void> Client::set_roots(std::vector<Root> roots) {
-  return state_->wait<void>([state = state_.get(), roots = std::move(roots)](
-                                ClientSession& session, Taker<void> done) mutable {
-    if (state->options.roots) state->options.roots = roots;  // for a restart
-    done(session.set_roots(std::move(roots)));
-  });
+  return state_->wait<void>(
+      [state = state_.get(), roots = std::move(roots)](ClientSession& session, Taker<void> done) {
+        if (state->options.roots) state->options.roots = roots;  // for a restart
+        done(session.set_roots(roots));
+      });
 }
 
 Result<RawJson> Client::request(std::string_view method, RawJson params, RequestOptions options) {
   return state_->wait<RawJson>(
       [method = std::string(method), params = std::move(params), options = std::move(options)](
-          ClientSession& session, Taker<RawJson> done) mutable {
-        session.request(method, std::move(params), std::move(done), std::move(options));
+          ClientSession& session, Taker<RawJson> done) {
+        session.request(method, params, std::move(done), options);
       });
 }
 
 Result<void> Client::notify(std::string_view method, RawJson params) {
-  return state_->wait<void>([method = std::string(method), params = std::move(params)](
-                                ClientSession& session, Taker<void> done) mutable {
-    done(session.notify(method, std::move(params)));
-  });
+  return state_->wait<void>(
+      [method = std::string(method), params = std::move(params)](
+          ClientSession& session, Taker<void> done) { done(session.notify(method, params)); });
 }
 
 Result<Listen> Client::listen(SubscriptionFilter filter, ListenCallbacks callbacks) {
@@ -251,11 +292,22 @@ Result<Listen> Client::listen(SubscriptionFilter filter, ListenCallbacks callbac
 
 void Client::call_tool_async(std::string_view tool, RawJson arguments,
                              Function<void(Result<ToolResult>)> done, RequestOptions options) {
-  with_session([tool = std::string(tool), arguments = std::move(arguments),
-                options = std::move(options),
-                done = std::move(done)](Result<ClientSession*> session) mutable {
-    if (!session) return done(std::move(session).error());
-    (*session)->call_tool(tool, std::move(arguments), std::move(done), std::move(options));
+  // The callback may destroy the client before post() is through here.
+  const std::shared_ptr<State> alive = state_;
+  State* const state = alive.get();
+  auto begin = [tool = std::string(tool), arguments = std::move(arguments),
+                options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
+    session.call_tool(tool, arguments, std::move(taker), options);
+  };
+  auto guarded = [state, done = std::move(done)](Result<ToolResult> result) mutable {
+    try {
+      done(std::move(result));
+    } catch (const std::exception& e) {  // others wait for the same connection
+      state->options.log.error(std::string("the callback of a call threw: ") + e.what());
+    }
+  };
+  state->loop.post([state, begin = std::move(begin), guarded = std::move(guarded)]() mutable {
+    state->call<ToolResult>(std::move(begin), std::move(guarded));
   });
 }
 

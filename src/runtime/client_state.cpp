@@ -41,6 +41,12 @@ void Client::State::use(Work work) {
   if (phase == Phase::closed) open();  // otherwise the end of the old connection leads there
 }
 
+void Client::State::use_next(Work work) {
+  if (finished) return work(why);
+  if (phase == Phase::closed) return use(std::move(work));
+  waiting.push_back(std::move(work));
+}
+
 void Client::State::open() {
   opened_before = true;
   phase = Phase::opening;
@@ -117,6 +123,7 @@ void Client::State::tell_waiting(Result<ClientSession*> outcome) {
 void Client::State::tear_down() {
   finished = true;
   connector.reset();
+  websocket.reset();
   tell_waiting(why);
   for (const auto& [number, entry] : listens) entry->callbacks = {};
   if (!connection) return finish();

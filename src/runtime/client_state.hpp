@@ -18,6 +18,8 @@
 #include "godwit/runtime/client.hpp"
 #include "godwit/transport/connection.hpp"
 #include "godwit/transport/socket.hpp"
+#include "godwit/transport/websocket.hpp"
+#include "godwit/web/http_transport.hpp"
 
 namespace godwit::inline v0 {
 
@@ -51,10 +53,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     };
     promise.reset();
     loop.post([this, done = std::move(done), begin = std::move(begin)]() mutable {
-      use([done = std::move(done), begin = std::move(begin)](Result<ClientSession*> with) mutable {
-        if (!with) return done(std::move(with).error());
-        begin(**with, std::move(done));
-      });
+      call<T>(std::move(begin), std::move(done));
     });
     try {
       return outcome.get();
@@ -72,6 +71,32 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
 
   /// Runs the work with the session: now, once it is there, or with the reason why it never will.
   void use(Work work);
+  /// The same with the session that comes after this one, which is about to end.
+  void use_next(Work work);
+
+  /// Begins something with the session. A server that ended the session has done nothing: then it
+  /// begins once more, in a new one.
+  template <class T, class Begin>
+  void call(Begin begin, Function<void(Result<T>)> done) {
+    struct Call : std::enable_shared_from_this<Call> {
+      Call(State& state_, Begin begin_, Function<void(Result<T>)> done_)
+          : state(state_), begin(std::move(begin_)), done(std::move(done_)) {}
+      void run(Result<ClientSession*> with, bool again) {
+        if (!with) return done(std::move(with).error());
+        begin(**with, [self = this->shared_from_this(), again](Result<T> outcome) {
+          const bool lost = !outcome && HttpTransport::is_session_ended(outcome.error());
+          if (!lost || again) return self->done(std::move(outcome));
+          self->state.use_next(
+              [self](Result<ClientSession*> next) { self->run(std::move(next), true); });
+        });
+      }
+      State& state;
+      Begin begin;
+      Function<void(Result<T>)> done;
+    };
+    auto call = std::make_shared<Call>(*this, std::move(begin), std::move(done));
+    use([call](Result<ClientSession*> with) { call->run(std::move(with), false); });
+  }
   void open();
   void on_transport(Result<std::unique_ptr<rpc::Transport>> transport);
   void on_started(Result<void> outcome);
@@ -103,6 +128,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   bool finished = false;  // the client is being destroyed
   Error why{.code = rpc::code::connection_closed, .message = "the client was closed"};
   std::optional<Connector> connector;
+  std::optional<WebSocketConnector> websocket;
   std::optional<ClientSession> session;
   std::optional<Connection> connection;
   std::vector<Work> waiting;

@@ -8,56 +8,67 @@
 #include "default_sealer.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
+#include "godwit/io/tls.hpp"
 #include "godwit/transport/rpc_server.hpp"
+#include "godwit/web/web_server.hpp"
+#include "serve_options.hpp"
 
 namespace godwit::inline v0 {
 
 namespace {
 
-constexpr std::string_view usage =
-    "  --stdio              speak over stdin and stdout (the default)\n"
-    "  --tcp HOST:PORT      listen on a TCP socket\n"
-    "  --unix PATH          listen on a unix socket\n"
-    "  --help               show this\n";
+using detail::ServeOptions;
+using Place = ServeOptions::Place;
 
-struct Place {
-  enum class Kind { stdio, tcp, unix_socket, help } kind = Kind::stdio;
-  std::string target{};
-};
-
-Result<Place> read_arguments(int argc, char** argv) {
-  Place place;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const auto value = [&]() -> Result<std::string> {
-      if (i + 1 < argc) return std::string(argv[++i]);
-      return error(std::string(option) + " needs a value");
-    };
-    if (option == "--help" || option == "-h") {
-      place.kind = Place::Kind::help;
-    } else if (option == "--stdio") {
-      place.kind = Place::Kind::stdio;
-    } else if (option == "--tcp" || option == "--unix") {
-      place.kind = option == "--tcp" ? Place::Kind::tcp : Place::Kind::unix_socket;
-      Result<std::string> target = value();
-      if (!target) return std::move(target).error();
-      place.target = *std::move(target);
-    } else {
-      return error("unknown option " + std::string(option));
-    }
-  }
-  return place;
+bool is_own_machine(const Address& address) {
+  return address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
 }
 
-Result<std::string> open(RpcServer& server, const Place& place) {
-  switch (place.kind) {
-    case Place::Kind::tcp: {
-      Result<Address> address = Address::parse(place.target);
+/// Where to listen for web clients; an error if that would be careless.
+Result<Address> wanted_address(const ServeOptions& options) {
+  Result<Address> address = Address::parse(options.target);
+  if (!address || is_own_machine(*address) || options.expose) return address;
+  return error("refusing to listen on " + address->text() +
+               ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind a "
+               "proxy that asks who it is, or say --expose if this is what you want");
+}
+
+Result<std::optional<TlsContext>> wanted_tls(const ServeOptions& options) {
+  if (options.certificate.empty()) return std::optional<TlsContext>();
+  Result<TlsContext> tls =
+      TlsContext::server({.certificate_file = options.certificate, .key_file = options.key});
+  if (!tls) return std::move(tls).error();
+  return std::optional<TlsContext>(*std::move(tls));
+}
+
+/// SIGHUP.
+void read_again(const std::optional<TlsContext>& tls) {
+  if (!tls) return;
+  const Result<void> read = tls->reload();
+  std::cerr << (read ? "the certificate was read again"
+                     : "the old certificate stays: " + read.error().message)
+            << std::endl;
+}
+
+Result<std::string> open(RpcServer& server, const ServeOptions& options,
+                         const std::optional<TlsContext>& tls) {
+  switch (options.place) {
+    case Place::tcp: {
+      Result<Address> address = Address::parse(options.target);
       if (!address) return std::move(address).error();
       return server.listen_tcp(*address);
     }
-    case Place::Kind::unix_socket:
-      return server.listen_unix(place.target);
+    case Place::unix_socket:
+      return server.listen_unix(options.target);
+    case Place::websocket: {
+      const Result<Address> address = wanted_address(options);
+      if (!address) return address.error();
+      return server.listen_ws(*address,
+                              {.path = options.path,
+                               .access = {.hosts = options.hosts, .origins = options.origins},
+                               .tls = tls,
+                               .protocols = {"mcp"}});
+    }
     default:
       break;
   }
@@ -65,39 +76,93 @@ Result<std::string> open(RpcServer& server, const Place& place) {
   return std::string("stdio");
 }
 
+Result<void> serve_streams(Server& server, const ServeOptions& options) {
+  const Result<std::optional<TlsContext>> tls = wanted_tls(options);
+  if (!tls) return tls.error();
+  Loop loop;
+  RpcServer connections(loop, server.router(), server.peer_options());
+  const Result<std::string> address = open(connections, options, *tls);
+  if (!address) return address.error();
+  if (options.place == Place::websocket) {
+    std::cerr << "listening on " << (*tls ? "wss://" : "ws://") << *address << options.path
+              << std::endl;
+  } else if (options.place != Place::stdio) {
+    std::cerr << "listening on " << *address << std::endl;
+  }
+  const auto on_signal = [&](int number) {
+    if (number == SIGHUP) return read_again(*tls);
+    connections.close();
+  };
+  // Without a certificate SIGHUP keeps its meaning: the terminal is gone.
+  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
+                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
+  if (!signals) return signals.error();
+  connections.on_closed([&] { loop.stop(); });
+  loop.run();
+  return {};
+}
+
+Result<void> serve_http(Server& server, const ServeOptions& options) {
+  const Result<Address> address = wanted_address(options);
+  if (!address) return address.error();
+  const Result<std::optional<TlsContext>> tls = wanted_tls(options);
+  if (!tls) return tls.error();
+  WebServerOptions web;
+  web.tls = *tls;
+  web.endpoint.path = options.path;
+  web.endpoint.sse_path = options.sse_path;
+  web.endpoint.health_path = options.health_path;
+  if (!options.metrics_path.empty()) {
+    web.endpoint.metrics_path = options.metrics_path;
+    web.endpoint.metrics = std::make_shared<Metrics>();
+    server.use(web.endpoint.metrics->middleware());
+  }
+  web.endpoint.access.hosts = options.hosts;
+  web.endpoint.access.origins = options.origins;
+  web.endpoint.stateful = options.stateful;
+  web.endpoint.stateless = options.stateless;
+  web.threads = options.threads;
+  Loop loop;
+  Result<WebServer> listening = WebServer::listen(loop, server, *address, web);
+  if (!listening) return std::move(listening).error();
+  std::cerr << "listening on " << listening->url() << std::endl;
+  if (!is_own_machine(*address)) {
+    std::cerr << "anybody who can reach this address can call the server"
+              << (web.tls ? "" : ", and read along") << std::endl;
+  }
+  const auto on_signal = [&](int number) {
+    if (number == SIGHUP) return read_again(*tls);
+    listening->drain([&] { loop.stop(); });
+  };
+  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
+                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
+  if (!signals) return signals.error();
+  loop.run();
+  return {};
+}
+
 }  // namespace
 
 int serve(Server& server, int argc, char** argv) {
   const std::string name = argc > 0 ? argv[0] : server.options().name;
-  const Result<Place> place = read_arguments(argc, argv);
-  if (!place) {
-    std::cerr << name << ": " << place.error().message << "\n" << usage;
+  const Result<ServeOptions> options = ServeOptions::parse(argc, argv);
+  if (!options) {
+    std::cerr << name << ": " << options.error().message << "\n" << ServeOptions::usage();
     return 2;
   }
-  if (place->kind == Place::Kind::help) {
+  if (options->place == Place::help) {
     std::cout << server.options().name << " " << server.options().version
               << ", a server of the Model Context Protocol\n"
-              << usage;
+              << ServeOptions::usage();
     return 0;
   }
   detail::ensure_sealer(server);
   std::signal(SIGPIPE, SIG_IGN);
-  Loop loop;
-  RpcServer connections(loop, server.router(), server.peer_options());
-  const Result<std::string> address = open(connections, *place);
-  if (!address) {
-    std::cerr << name << ": " << address.error().message << "\n";
-    return 1;
-  }
-  if (place->kind != Place::Kind::stdio) std::cerr << "listening on " << *address << std::endl;
-  const auto signals = Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { connections.close(); });
-  if (!signals) {
-    std::cerr << name << ": " << signals.error().message << "\n";
-    return 1;
-  }
-  connections.on_closed([&] { loop.stop(); });
-  loop.run();
-  return 0;
+  const Result<void> served = options->place == Place::http ? serve_http(server, *options)
+                                                            : serve_streams(server, *options);
+  if (served) return 0;
+  std::cerr << name << ": " << served.error().message << "\n";
+  return 1;
 }
 
 }  // namespace godwit::inline v0

@@ -49,21 +49,23 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
   for (const auto& entry : prompt_list_) prompts_.emplace(entry->prompt.name, entry);
   for (const auto& entry : resource_list_) resources_.emplace(entry->resource.uri, entry);
 
-  if (options.logging) capabilities_.logging.emplace();
-  if (!tool_list_.empty()) capabilities_.tools = ListCapability{.listChanged = true};
-  if (!prompt_list_.empty()) capabilities_.prompts = ListCapability{.listChanged = true};
+  ServerCapabilities offered;
+  if (options.logging) offered.logging.emplace();
+  if (!tool_list_.empty()) offered.tools = ListCapability{.listChanged = true};
+  if (!prompt_list_.empty()) offered.prompts = ListCapability{.listChanged = true};
   if (!resource_list_.empty() || !template_list_.empty()) {
-    capabilities_.resources =
+    offered.resources =
         ResourcesCapability{.subscribe = options.subscriptions, .listChanged = true};
   }
   if (!prompt_completers_.empty() || !template_completers_.empty()) {
-    capabilities_.completions.emplace();
+    offered.completions.emplace();
   }
-  if (!options.experimental.empty()) capabilities_.experimental = options.experimental;
+  if (!options.experimental.empty()) offered.experimental = options.experimental;
   for (const auto& [id, extension] : extensions_) {
-    if (!capabilities_.extensions) capabilities_.extensions.emplace();
-    capabilities_.extensions->emplace(id, json::Value(extension.settings));
+    if (!offered.extensions) offered.extensions.emplace();
+    offered.extensions->emplace(id, json::Value(extension.settings));
   }
+  capabilities_ = std::make_shared<const ServerCapabilities>(std::move(offered));
 }
 
 std::shared_ptr<const TemplateEntry> Catalog::match(

@@ -20,6 +20,7 @@
 #include "godwit/mcp/uri_template.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless_headers.hpp"
 
 namespace godwit::inline v0::detail {
 
@@ -38,6 +39,7 @@ struct ToolEntry : Entry {
   Tool tool;
   std::optional<json::Schema> input;  // to check arguments that the handler does not check itself
   std::optional<json::Schema> output;
+  std::vector<mcp::ParamHeader> param_headers;
   bool checks_itself = false;
   bool check_arguments = true;
 };
@@ -160,7 +162,9 @@ class Catalog {
                                 std::string_view name) const;
   const std::map<std::string, Extension>& extensions() const noexcept { return extensions_; }
 
-  const ServerCapabilities& capabilities() const noexcept { return capabilities_; }
+  const std::shared_ptr<const ServerCapabilities>& capabilities() const noexcept {
+    return capabilities_;
+  }
   /// The members of a list result, without the braces: `"tools":[…],"nextCursor":"…"`. Made once
   /// per dialect and page. Nothing if the cursor is none of ours.
   std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
@@ -179,7 +183,7 @@ class Catalog {
   std::size_t count(ListKind kind) const;
 
   std::size_t page_size_;
-  ServerCapabilities capabilities_;
+  std::shared_ptr<const ServerCapabilities> capabilities_;  // shared by those it was promised to
   std::vector<std::shared_ptr<const ToolEntry>> tool_list_;
   std::vector<std::shared_ptr<const PromptEntry>> prompt_list_;
   std::vector<std::shared_ptr<const ResourceEntry>> resource_list_;

@@ -338,6 +338,13 @@ std::stop_token Frame::cancelled() const {
   return late_ ? late_->request().cancelled() : std::stop_token();
 }
 
+void Frame::close_stream() {
+  if (!late_) return;
+  session_.post([session = session_.shared_from_this(), route = late_->request().route()] {
+    session->peer().let_go(route);
+  });
+}
+
 void Frame::send(std::string message) {
   if (late_) {
     late_->request().send(std::move(message));

@@ -81,6 +81,7 @@ class Frame final : public Work, public Exchange {
   void progress(double progress, std::optional<double> total, std::string_view message) override;
   bool wants_log(LoggingLevel level) override;
   void log(LoggingLevel level, std::string_view json, std::string_view logger) override;
+  void close_stream() override;
   std::stop_token cancelled() const override;
   const Caller& caller() override;
   std::string_view revision() const override { return request_.dialect->revision; }

@@ -31,6 +31,10 @@ class Entrance {
       return call_.fail(rpc::invalid_params("params/_meta must be an object"));
     }
     if (!choose_era()) return;
+    if (session_.carrier && call_.wants_answer() &&
+        !agrees(mcp::check_method(*session_.carrier, request_.method))) {
+      return;
+    }
     const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
     if (!method || method->notification == call_.wants_answer()) return custom();
     operate(method->operation);
@@ -39,9 +43,9 @@ class Entrance {
  private:
   /// By what the message itself says; without that by what was agreed on.
   bool choose_era() {
-    if (mcp::is_stateless(request_.meta)) {
+    if (session_.carrier || mcp::is_stateless(request_.meta)) {
       request_.dialect = &mcp::stateless_dialect();
-      const auto error = mcp::read_facts(request_.meta, request_.facts);
+      const auto error = mcp::read_facts(request_.meta, request_.facts, session_.carrier);
       if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
       call_.fail(*error);
       return false;
@@ -115,10 +119,20 @@ class Entrance {
 
   // Helpers.
 
+  /// False if what the carrier says contradicts the message, which has been answered then.
+  bool agrees(std::optional<Error> error) {
+    if (error) call_.fail(*std::move(error));
+    return !error;
+  }
+  bool name_agrees(std::string_view member) {
+    return !session_.carrier ||
+           agrees(mcp::check_name(*session_.carrier, request_.params.find(member)));
+  }
+
   const mcp::Dialect& dialect() const { return *request_.dialect; }
   /// What this client was promised; a stateless one is promised nothing beyond the moment.
   const ServerCapabilities& capabilities() {
-    return dialect().stateless ? session_.catalog()->capabilities() : session_.promised();
+    return dialect().stateless ? *session_.catalog()->capabilities() : session_.promised();
   }
   void unknown_method() { call_.fail(rpc::method_not_found(request_.method)); }
   /// A notification needs no answer.
@@ -159,7 +173,7 @@ class Entrance {
     const mcp::Dialect& agreed = *handshake->dialect;
     session_.begin(agreed, session_.catalog()->capabilities(),
                    Caller{std::move(handshake->client), std::move(handshake->capabilities)});
-    rpc::Rules rules = session_.peer().options().rules;
+    rpc::Rules rules = session_.peer().rules();
     rules.batch = agreed.batches;
     session_.peer().set_rules(rules);
     Server::Impl& server = session_.server();
@@ -326,6 +340,7 @@ class Entrance {
     // Kept by the peer alone: it holds the session, and must not be held by it.
     const std::shared_ptr<rpc::detail::InFlight> request = call_.defer();
     if (!request) return;
+    listen.route = request->route();
     std::string acknowledged;
     json::Writer writer(acknowledged);
     writer.begin_object();
@@ -405,6 +420,8 @@ class Entrance {
 
   void call_tool() {
     request_.kind = WorkKind::tool;
+    if (session_.carrier && !capabilities().tools) return unknown_method();
+    if (!name_agrees("name")) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
       if (!capabilities().tools) return unknown_method();
@@ -416,6 +433,10 @@ class Entrance {
       return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
     }
     request_.arguments = request_.params.find("arguments");
+    if (session_.carrier && !tool->param_headers.empty() &&
+        !agrees(mcp::check_params(*session_.carrier, tool->param_headers, request_.arguments))) {
+      return;
+    }
     if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(*tool)) {
       return;
     }
@@ -438,6 +459,7 @@ class Entrance {
   void get_prompt() {
     request_.kind = WorkKind::prompt;
     if (!capabilities().prompts) return unknown_method();
+    if (!name_agrees("name")) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
@@ -461,6 +483,7 @@ class Entrance {
   void read_resource() {
     request_.kind = WorkKind::resource;
     if (!capabilities().resources) return unknown_method();
+    if (!name_agrees("uri")) return;
     if (!request_.params.find("uri").get(request_.uri)) {
       return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
     }

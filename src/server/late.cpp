@@ -103,7 +103,8 @@ void Late::ask_now() {
   waiting_.clear();
   if (questions.empty()) return run_again();  // it only wanted to be called again
   rpc::Peer& peer = session_->peer();
-  const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout};
+  const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout,
+                                 .route = in_flight_->route()};
   for (const WireQuestion& question : questions) {
     const auto done = [self = shared_from_this(), question](Result<RawJson> outcome) {
       self->answered(question, std::move(outcome));

@@ -138,6 +138,11 @@ void Server::add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool c
   const std::string what = "the input schema of the tool " + json::quote(tool.name);
   if (!options.input_schema.text.empty()) checks_itself = false;
   entry->input = compile(what, tool.inputSchema, true);
+  json::Document schema;
+  Result<std::vector<mcp::ParamHeader>> headers =
+      mcp::param_headers(*schema.parse(tool.inputSchema.text));
+  if (!headers) refuse(what + " is not usable: " + headers.error().message);
+  entry->param_headers = *std::move(headers);
 #if defined(NDEBUG)
   const bool check_output = impl_->options.check_output;
 #else
@@ -353,6 +358,16 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
     peer.notify(method, Cancelled{id, reason.message});
   };
   return options;
+}
+
+std::shared_ptr<const Caller> Server::Impl::known(Caller caller) {
+  const std::lock_guard lock(mutex);
+  for (const auto& each : callers) {
+    if (each && *each == caller) return each;
+  }
+  auto made = std::make_shared<const Caller>(std::move(caller));
+  callers[next_caller++ % callers.size()] = made;
+  return made;
 }
 
 const ServerOptions& Server::options() const { return impl_->options; }

@@ -1,6 +1,7 @@
 // The inside of a Server: its tables, the present snapshot, the connections.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,9 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   void leave(detail::Session* session);
   std::vector<std::shared_ptr<detail::Session>> everyone();
 
+  /// The same caller for all connections that say the same about themselves, as most do.
+  std::shared_ptr<const Caller> known(Caller caller);
+
   std::int64_t unix_time() const;
   Ledger& ledger() { return *options.ledger; }
 
@@ -59,6 +63,8 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   detail::Tables tables;
   std::shared_ptr<const detail::Catalog> snapshot;
   std::unordered_map<detail::Session*, std::weak_ptr<detail::Session>> sessions;
+  std::array<std::shared_ptr<const Caller>, 16> callers;  // those who came last
+  std::size_t next_caller = 0;
 };
 
 }  // namespace godwit::inline v0

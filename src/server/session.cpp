@@ -22,7 +22,10 @@ constexpr ChangeName change_names[] = {{tools_changed, mcp::Operation::tools_cha
 }  // namespace
 
 Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts)
-    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {}
+    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {
+  static const auto nothing = std::make_shared<const ServerCapabilities>();
+  promised_ = nothing;
+}
 
 Session::~Session() { server_->leave(this); }
 
@@ -35,12 +38,12 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
   return catalog_;
 }
 
-void Session::begin(const mcp::Dialect& dialect, const ServerCapabilities& promised,
+void Session::begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
                     Caller caller) {
   dialect_ = &dialect;
-  promised_ = promised;
+  promised_ = std::move(promised);
   set_level(LoggingLevel::info);
-  caller_ = std::make_shared<const Caller>(std::move(caller));
+  caller_ = server_->known(std::move(caller));
   initialized_ = false;
   subscribed_.clear();
 }
@@ -76,11 +79,11 @@ void Session::tell_updated_later(const std::string& uri) {
 bool Session::promised(unsigned change) const {
   switch (change) {
     case tools_changed:
-      return promised_.tools.has_value();
+      return promised_->tools.has_value();
     case prompts_changed:
-      return promised_.prompts.has_value();
+      return promised_->prompts.has_value();
     default:
-      return promised_.resources.has_value();
+      return promised_->resources.has_value();
   }
 }
 
@@ -113,7 +116,7 @@ void Session::tell_filtered(const std::string& filter, const std::string& value,
     const std::string_view rest = std::string_view(params.text).substr(1);
     if (!rest.starts_with('}')) tagged += ',';
     tagged += rest;
-    peer_.notify(method, RawJson{std::move(tagged)});
+    peer_.notify(method, RawJson{std::move(tagged)}, listen.route);
   }
 }
 
@@ -134,10 +137,11 @@ void Session::notify(mcp::Operation operation, const Listen* listen, std::string
     writer.value(uri);
   }
   writer.end_object();
+  const rpc::Route route = listen ? listen->route : 0;
   if (params == "{}") {
-    peer_.notify(dialect.name_of(operation));
+    peer_.notify(dialect.name_of(operation), rpc::no_params, route);
   } else {
-    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)});
+    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)}, route);
   }
 }
 

@@ -19,6 +19,7 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
+#include "mcp/era/stateless_headers.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail {
@@ -35,10 +36,15 @@ class Session : public std::enable_shared_from_this<Session> {
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
 
+  /// Set while a message is handled whose carrier has fields that must agree with it. Such a
+  /// carrier brings stateless requests here, and nothing else.
+  const mcp::CarrierFields* carrier = nullptr;
+
   // The stateful conversation, if there is one.
 
-  void begin(const mcp::Dialect& dialect, const ServerCapabilities& promised, Caller caller);
-  const ServerCapabilities& promised() const noexcept { return promised_; }
+  void begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
+             Caller caller);
+  const ServerCapabilities& promised() const noexcept { return *promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   void set_initialized() noexcept { initialized_ = true; }
@@ -51,7 +57,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Listening of stateless clients.
 
   struct Listen {
-    std::string id;  // as JSON
+    std::string id;        // as JSON
+    rpc::Route route = 0;  // that it came by
     unsigned changes = 0;
     std::set<std::string> uris;
     /// Of extensions, by the filter's name.
@@ -92,7 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
-  ServerCapabilities promised_;
+  std::shared_ptr<const ServerCapabilities> promised_;
   bool initialized_ = false;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;

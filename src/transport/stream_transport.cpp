@@ -182,7 +182,10 @@ void StreamTransport::broken(Error reason) {
   if (phase_ != Phase::open) return settle();
   reason_ = std::move(reason);
   paused_ = false;
-  input_.drain(last_words);
+  if (!end_seen_) return input_.drain(last_words);
+  loop_.post([self = self_] {  // messages that were held back, and the end
+    if (*self) (*self)->pump();
+  });
 }
 
 // --- the end

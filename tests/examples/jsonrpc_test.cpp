@@ -58,6 +58,22 @@ TEST(JsonrpcExample, OverTcp) {
   server.stop();
 }
 
+TEST(JsonrpcExample, OverHttpAndWebSocket) {
+  Loop loop;
+  for (const std::string scheme : {"http", "ws"}) {
+    Child server(loop, {bin + "/jsonrpc_server", "--" + scheme, "127.0.0.1:0"});
+    const std::string line = server.line();
+    ASSERT_TRUE(line.starts_with("listening on 127.0.0.1:")) << line;
+    const std::string url =
+        scheme + "://" + line.substr(std::string_view("listening on ").size()) + "/";
+    for (int i = 0; i < 3; ++i) {
+      Child client(loop, {bin + "/jsonrpc_client", "--" + scheme, url});
+      EXPECT_EQ(client.rest(), expected);
+    }
+    server.stop();
+  }
+}
+
 TEST(JsonrpcExample, OverAUnixSocket) {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() + "/calculator";

@@ -17,6 +17,7 @@ namespace {
 
 using test::Child;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 const std::string bin = GODWIT_BIN_DIR;
 
@@ -189,6 +190,25 @@ TEST(McpExampleClient, InMemoryTestPasses) {
   Child program(loop, {bin + "/in_memory_test"});
   EXPECT_EQ(program.rest(),
             "ok connects\nok adds\nok refuses what is no number\nok does not know other tools\n");
+}
+
+TEST(McpExampleClient, EmbeddedHttpAnswersWithoutSocketsOfOurs) {
+  Loop loop;
+  Child program(loop, {bin + "/embedded_http"});
+  const std::string said = program.rest();
+  EXPECT_THAT(said, StartsWith("200 application/json\n"));
+  EXPECT_THAT(said, HasSubstr("42, as for life"));
+}
+
+// The client of docs/http.md, as pasted; nobody is there.
+TEST(McpExampleClient, HttpGuideClientSaysWhyItCannotConnect) {
+  if (::getenv("GODWIT_NEVER_SET")) {
+    auto client = godwit::Client::connect("http://127.0.0.1:8080/mcp");
+    ASSERT_TRUE(client);
+  }
+  const auto nobody = Client::connect("http://127.0.0.1:1/mcp");
+  ASSERT_FALSE(nobody);
+  EXPECT_THAT(nobody.error().message, HasSubstr("127.0.0.1:1"));
 }
 
 // The client of the README, as pasted.

@@ -1,12 +1,17 @@
-// Drives any MCP server over stdio: lists everything and uses everything that it lists. Prints one
-// line per check and exits non-zero if one failed.
+// Drives any MCP server: lists everything and uses everything that it lists. Prints one line per
+// check and exits non-zero if one failed.
 //
 //   interop_client automatic|stateful|stateless COMMAND [ARGUMENTS...]
+//   interop_client automatic|stateful|stateless http://HOST:PORT/PATH
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <godwit/godwit.hpp>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -71,7 +76,17 @@ struct Heard {
   std::atomic<int> questions{0};
   std::atomic<int> logs{0};
   std::atomic<int> progress{0};
+  std::atomic<int> tools{0};
+  std::atomic<int> updates{0};
 };
+
+/// What the server tells by itself comes when it comes.
+bool soon(const std::atomic<int>& count) {
+  for (int waited = 0; count == 0 && waited < 5000; waited += 10) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return count > 0;
+}
 
 godwit::ClientOptions make_options(std::string_view lifecycle, Heard& heard) {
   godwit::ClientOptions options;
@@ -99,6 +114,25 @@ godwit::ClientOptions make_options(std::string_view lifecycle, Heard& heard) {
   return options;
 }
 
+/// Only for the servers of this folder, which have tools that change something. The rest of the
+/// tools is used while somebody listens, and `grow` is one of them.
+std::optional<godwit::Listen> listen_to(godwit::Client& client, Heard& heard) {
+  const auto tools = client.list_tools();
+  if (!tools ||
+      std::ranges::none_of(*tools, [](const godwit::Tool& tool) { return tool.name == "touch"; })) {
+    return std::nullopt;
+  }
+  auto listening = client.listen(
+      {.toolsListChanged = true, .resourceSubscriptions = std::vector<std::string>{"test://text"}},
+      {.tools_changed = [&heard] { ++heard.tools; },
+       .resource_updated =
+           [&heard](const std::string& uri) {
+             if (uri == "test://text") ++heard.updates;
+           }});
+  if (!check("listen", listening)) return std::nullopt;
+  return std::optional(*std::move(listening));
+}
+
 /// Tools that work only as tasks, which this client does not offer. They are refused: by the
 /// specification with method not found, by the SDK with a result that says so.
 bool needs_tasks(const godwit::Tool& tool) { return tool.name == "simulate-research-query"; }
@@ -110,7 +144,7 @@ struct Known {
   std::string_view tool;
   std::string_view text;
 };
-constexpr Known known[] = {{"echo", "aaaaa"}, {"add", "2"}, {"get-sum", "2"}};
+constexpr Known known[] = {{"echo", "aaaaa"}, {"add", "2"}, {"get-sum", "2"}, {"cut", "resumed"}};
 
 void use_tools(godwit::Client& client, Heard& heard) {
   const auto tools = client.list_tools();
@@ -187,19 +221,31 @@ void use_prompts(godwit::Client& client) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: interop_client automatic|stateful|stateless COMMAND [ARGUMENTS...]\n";
+    std::cerr << "usage: interop_client automatic|stateful|stateless COMMAND [ARGUMENTS...]|URL\n";
     return 2;
   }
   Heard heard;
-  auto client = godwit::Client::spawn(std::vector<std::string>(argv + 2, argv + argc),
-                                      make_options(argv[1], heard));
+  const std::string_view target = argv[2];
+  auto client = target.starts_with("http://")
+                    ? godwit::Client::connect(target, make_options(argv[1], heard))
+                    : godwit::Client::spawn(std::vector<std::string>(argv + 2, argv + argc),
+                                            make_options(argv[1], heard));
   if (!check("connect", client)) return 1;
   std::cout << "   " << client->server_info().name << " speaks " << client->revision() << "\n";
   check("ping", client->ping());
   if (client->server_capabilities().logging) {
     check("set log level", client->set_log_level(godwit::LoggingLevel::debug));
   }
+  if (const bool stateless = client->revision() >= "2026"; argv[1] != std::string("automatic")) {
+    check("the era asked for", stateless == (argv[1] == std::string("stateless")));
+  }
+  auto listening = listen_to(*client, heard);
   use_tools(*client, heard);
+  if (listening) {
+    check("told of the tool that grew", soon(heard.tools));
+    check("told of what was touched", soon(heard.updates));
+    listening.reset();
+  }
   use_resources(*client);
   use_prompts(*client);
   std::cout << "   it asked " << heard.questions << " times, logged " << heard.logs

@@ -1,5 +1,7 @@
-// A server on the official TypeScript SDK 2.x over stdio, for our client, in both eras: what the
-// client says first decides, for the whole process.
+// A server on the official TypeScript SDK 2.x, for our client, in both eras: on stdio what the
+// client says first decides, for the whole process; over HTTP each request says its own.
+//
+//   node server_v2.mjs [--http]     on stdio, or on a free port, which it tells on stderr
 //
 // Offers and answers what the table in server_v1.mjs says. Besides:
 //   - questions (ask, sample, roots) are rounds of input_required to a client of 2026-07-28, and
@@ -16,15 +18,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import {
-  McpServer, ResourceTemplate, completable, inputRequired, inputResponse,
+  McpServer, ResourceTemplate, WebStandardStreamableHTTPServerTransport, completable,
+  createMcpHandler, inputRequired, inputResponse, isLegacyRequest,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
+import { listen, sessions } from './http.mjs';
+
+const http = process.argv.includes('--http');
+let handler;  // of the new era over HTTP, where each request has a server of its own
+let grown = false;
+
 const text = (value, more = {}) => ({ content: [{ type: 'text', text: value }], ...more });
 const among = (words) => (value) => words.filter((word) => word.startsWith(value ?? ''));
 
-function tools(server, subscribed) {
+function tools(server, subscribed, era) {
   server.registerTool('echo',
     {
       title: 'Echo',
@@ -77,13 +86,27 @@ function tools(server, subscribed) {
     const uri = 'test://text';
     // Who listens is known to the SDK, who has subscribed is not.
     const modern = server.server.getNegotiatedProtocolVersion() >= '2026-07-28';
-    if (modern || subscribed.has(uri)) await server.server.sendResourceUpdated({ uri });
+    if (modern && handler) handler.notify.resourceUpdated(uri);
+    else if (modern || subscribed.has(uri)) await server.server.sendResourceUpdated({ uri });
     return text('touched');
   });
-  server.registerTool('grow', { description: 'Adds a tool' }, () => {
+  const grow = () =>
     server.registerTool('grown', { description: 'Was not there before' }, () => text('new'));
+  if (grown) grow();
+  server.registerTool('grow', { description: 'Adds a tool' }, () => {
+    if (!grown) grow();
+    grown = true;
+    handler?.notify.toolsChanged();
     return text('grown');
   });
+  if (http && era === 'legacy') {
+    server.registerTool('cut', { description: 'Answers who comes back' },
+      async ({ http: { closeSSE } }) => {
+        closeSSE?.();
+        await sleep(20);
+        return text('resumed');
+      });
+  }
 }
 
 // Each handler runs again with the answer; toward an old client the SDK asks and runs it again.
@@ -162,7 +185,7 @@ function resources(server, subscribed) {
     }));
 }
 
-serveStdio(() => {
+function make({ era }) {
   const server = new McpServer(
     { name: 'interop-server', version: '1.0.0', title: 'Interop server' },
     {
@@ -171,8 +194,17 @@ serveStdio(() => {
     },
   );
   const subscribed = new Set();
-  tools(server, subscribed);
+  tools(server, subscribed, era);
   questions(server);
   resources(server, subscribed);
   return server;
-});
+}
+
+if (http) {
+  handler = createMcpHandler(make, { legacy: 'reject' });
+  const old = sessions(WebStandardStreamableHTTPServerTransport, () => make({ era: 'legacy' }));
+  listen(async (request) =>
+    (await isLegacyRequest(request)) ? old(request) : handler.fetch(request));
+} else {
+  serveStdio(make);
+}

@@ -1,7 +1,10 @@
 #include "godwit/io/listener.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -113,6 +116,110 @@ TEST(Listener, OneConnectionTooManyIsClosed) {
   EXPECT_EQ(accepted.size(), 2u);
   ASSERT_EQ(log.size(), 1u);
   EXPECT_NE(log[0].find("refused"), std::string::npos);
+}
+
+TEST(Listener, OneAddressGetsItsShareOnly) {
+  for (const bool exempt : {false, true}) {
+    Loop loop;
+    std::vector<Stream> accepted;
+    std::vector<std::string> log;
+    auto listener =
+        Listener::tcp(loop, {}, [&](Stream stream) { accepted.push_back(std::move(stream)); },
+                      {.per_address = 2,
+                       .loopback_exempt = exempt,
+                       .log = godwit::Log([&](godwit::LogLevel, std::string_view line) {
+                         log.emplace_back(line);
+                       })});
+    std::vector<Descriptor> mine;
+    const auto connect = [&](const char* from) {
+      const auto address = *Address::parse(listener->address());
+      sockaddr_in here{}, there{};
+      here.sin_family = there.sin_family = AF_INET;
+      ::inet_pton(AF_INET, from, &here.sin_addr);
+      ::inet_pton(AF_INET, address.host.c_str(), &there.sin_addr);
+      there.sin_port = htons(address.port);
+      Descriptor fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      ASSERT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&here), sizeof here), 0);
+      ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&there), sizeof there), 0);
+      mine.push_back(std::move(fd));
+    };
+    const auto closed = [&](std::size_t which) {
+      char byte = 0;
+      return ::recv(mine[which].get(), &byte, 1, MSG_DONTWAIT) == 0;
+    };
+    for (int i = 0; i < 3; ++i) connect("127.0.0.1");
+    connect("127.0.0.2");
+    ASSERT_TRUE(run_until(loop, [&] { return accepted.size() == (exempt ? 4u : 3u); }));
+    EXPECT_EQ(closed(2), !exempt);
+    EXPECT_FALSE(closed(3));
+    EXPECT_EQ(listener->connections(), accepted.size());
+    if (exempt) continue;
+    ASSERT_EQ(log.size(), 1u);
+    EXPECT_NE(log[0].find("127.0.0.1"), std::string::npos);
+    // One that ends makes room for the next.
+    accepted.erase(accepted.begin());
+    connect("127.0.0.1");
+    ASSERT_TRUE(run_until(loop, [&] { return accepted.size() == 3; }));
+  }
+}
+
+TEST(Listener, SeveralShareAPort) {
+  constexpr std::size_t count = 40;
+  Loop first_loop, second_loop;
+  std::vector<Stream> first, second;
+  const godwit::ListenerOptions shared{.share_port = true};
+  auto one = Listener::tcp(
+      first_loop, {}, [&](Stream stream) { first.push_back(std::move(stream)); }, shared);
+  ASSERT_TRUE(one) << one.error().message;
+  const auto address = *Address::parse(one->address());
+  auto two = Listener::tcp(
+      second_loop, address, [&](Stream stream) { second.push_back(std::move(stream)); }, shared);
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_EQ(one->address(), two->address());
+  EXPECT_FALSE(Listener::tcp(first_loop, address, [](Stream) {}));  // has not said so
+
+  Loop loop;
+  std::vector<Stream> mine;
+  std::vector<Connector> connectors;
+  // The system chooses by the client's port: that all of so many go to one is next to impossible.
+  for (std::size_t i = 0; i < count; ++i) {
+    connectors.emplace_back(loop);
+    connectors.back().tcp(address, [&](godwit::Result<Stream> stream) {
+      ASSERT_TRUE(stream);
+      mine.push_back(std::move(*stream));
+    });
+  }
+  ASSERT_TRUE(run_until(loop, [&] {
+    first_loop.poll();
+    second_loop.poll();
+    return mine.size() == count && first.size() + second.size() == count;
+  }));
+  EXPECT_FALSE(first.empty());
+  EXPECT_FALSE(second.empty());
+}
+
+TEST(Listener, SmallMessagesAreNotHeldBack) {
+  Loop loop;
+  std::optional<Stream> accepted, mine;
+  auto listener =
+      Listener::tcp(loop, {}, [&](Stream stream) { accepted.emplace(std::move(stream)); });
+  Connector connector(loop);
+  connector.tcp(*Address::parse(listener->address()),
+                [&](godwit::Result<Stream> stream) { mine.emplace(std::move(*stream)); });
+  ASSERT_TRUE(run_until(loop, [&] { return mine && accepted; }));
+  int found = 0;
+  for (int fd = 0; fd < 256; ++fd) {
+    int no_delay = 0;
+    socklen_t size = sizeof no_delay;
+    sockaddr_storage peer{};
+    socklen_t peer_size = sizeof peer;
+    if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0 ||
+        ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size) != 0)
+      continue;
+    ++found;
+    EXPECT_EQ(no_delay, 1);
+  }
+  EXPECT_EQ(found, 2);
 }
 
 TEST(Listener, OutOfDescriptorsItWaitsWithoutSpinning) {

@@ -71,6 +71,41 @@ class EveryKind : public testing::TestWithParam<std::tuple<Kind, Sharing>> {};
 
 }  // namespace
 
+TEST_P(EveryKind, RestsWithoutSpace) {
+  const auto [kind, sharing] = GetParam();
+  Ends ends = make(kind);
+  Loop loop;
+  Collect collect;
+  auto stream = Stream::open(loop, std::move(ends.near), sharing);
+  ASSERT_TRUE(stream);
+  stream->set_handler(collect);
+  stream->resume();
+  for (int i = 1; i <= 3; ++i) {
+    loop.run_for(std::chrono::milliseconds(5));
+    ASSERT_TRUE(run_until(loop, [&] { return stream->rest(); }));
+    EXPECT_TRUE(stream->rest());
+    const std::string before(4096, '#');
+    std::string old = std::exchange(collect.buffer, std::string(4096, '\0'));
+    old = before;  // a read into it would show
+    ASSERT_EQ(::write(ends.far.get(), "hello\n", 6), 6);
+    ASSERT_TRUE(
+        run_until(loop, [&] { return collect.text.size() == 6u * static_cast<unsigned>(i); }));
+    EXPECT_EQ(old, before);
+  }
+
+  // A pause or an end while it rests is one as ever.
+  loop.run_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(run_until(loop, [&] { return stream->rest(); }));
+  stream->pause();
+  ASSERT_EQ(::write(ends.far.get(), "a\n", 2), 2);
+  loop.run_for(std::chrono::milliseconds(5));
+  stream->resume();
+  ASSERT_TRUE(run_until(loop, [&] { return collect.text.ends_with("a\n"); }));
+  ASSERT_TRUE(run_until(loop, [&] { return stream->rest(); }));
+  stream->drain(100);
+  ASSERT_TRUE(run_until(loop, [&] { return collect.ended; }));
+}
+
 TEST_P(EveryKind, ReadsPausesAndEnds) {
   const auto [kind, sharing] = GetParam();
   Ends ends = make(kind);

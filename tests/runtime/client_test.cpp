@@ -407,8 +407,8 @@ TEST(Client, Sockets) {
 }
 
 TEST(Client, UrlsThatCannotBeUsed) {
-  const std::pair<const char*, const char*> cases[] = {{"http://127.0.0.1/mcp", "no HTTP yet"},
-                                                       {"https://x/mcp", "no HTTP yet"},
+  const std::pair<const char*, const char*> cases[] = {{"http:///mcp", "refused"},
+                                                       {"https://me:pw@x/mcp", "refused"},
                                                        {"tcp://nowhere", "tcp://nowhere"},
                                                        {"unix://relative", "absolute"},
                                                        {"server", "spawn"},

@@ -252,6 +252,17 @@ TEST(StreamTransport, AVanishedPeerIsNoticedWhenWriting) {
   EXPECT_EQ(wire.receiver.closed, 1);
 }
 
+TEST(StreamTransport, APeerThatVanishesAfterItsEndIsNoticed) {
+  Wire wire(Framing::newline, tiny_queue(300'000));
+  wire.loop.run_for(1ms);  // a read is under way
+  for (int i = 0; i < 10; ++i) send(*wire.transport, std::string(100'000, 'x'));
+  EXPECT_GT(wire.transport->unsent(), 300'000u);
+  ::shutdown(wire.far.get(), SHUT_WR);
+  wire.loop.run_for(10ms);  // the end of its input is seen, but it is held back
+  wire.far.reset();
+  EXPECT_TRUE(wire.closed());
+}
+
 TEST(StreamTransport, MayBeDestroyedInItsCallbacks) {
   {
     Wire wire;

@@ -44,6 +44,65 @@ struct Limits {
   /// Connections a listener keeps open at once.
   std::size_t connections = 10'000;
 
+  // TLS.
+
+  /// From the first byte to the end of the handshake. It costs a peer nothing to open a connection
+  /// and say nothing.
+  Duration tls_handshake_time = std::chrono::seconds(10);
+  /// Bytes of the peer in one handshake: more than the longest chain of certificates in use.
+  std::size_t tls_handshake_bytes = 256u << 10;
+
+  // HTTP.
+
+  /// A request line or status line, one header line, all header lines together, and their number.
+  std::size_t http_line_bytes = 8u << 10;
+  std::size_t http_header_bytes = 32u << 10;
+  std::size_t http_headers = 100;
+  /// Trailer lines of a chunked body together.
+  std::size_t http_trailer_bytes = 8u << 10;
+  /// From the first byte of a request to the end of its head; between two pieces of its body; for
+  /// the whole request. Slower peers are answered 408 and closed.
+  Duration http_header_time = std::chrono::seconds(10);
+  Duration http_body_idle = std::chrono::seconds(30);
+  Duration http_request_time = std::chrono::seconds(300);
+  /// A connection on which no request is under way.
+  Duration http_keep_alive = std::chrono::seconds(75);
+  /// A peer that takes none of what is waiting for it.
+  Duration http_write_stall = std::chrono::seconds(30);
+  /// Connections of one address; the own machine is exempt.
+  std::size_t http_connections_per_address = 256;
+  /// One event of an event stream that is read. Answers of servers are larger than requests.
+  std::size_t sse_event_bytes = 16u << 20;
+  /// Silence on an event stream before a comment is sent, so that no proxy takes it for dead.
+  Duration sse_keep_alive = std::chrono::seconds(15);
+
+  // WebSocket.
+
+  /// Pieces one message may come in: each costs time although it may be empty.
+  std::size_t ws_fragments = 1'024;
+  /// Pings and the like in one second: each ping has to be answered.
+  std::size_t ws_control_frames = 50;
+  /// For the handshake after the connection is made.
+  Duration ws_handshake_time = std::chrono::seconds(5);
+  /// For the other side to say goodbye, too.
+  Duration ws_close_time = std::chrono::seconds(1);
+  /// Silence before a ping is sent; after as much silence again the connection is closed.
+  Duration ws_ping_time = std::chrono::seconds(30);
+
+  // Sessions of stateful clients over HTTP.
+
+  std::size_t sessions = 100'000;
+  Duration session_idle = std::chrono::minutes(30);
+  /// Event streams open at once in one session.
+  std::size_t session_streams = 64;
+  /// What is kept for a client that comes back to a stream: per stream, and in the process.
+  std::size_t stream_events = 1'000;
+  std::size_t stream_bytes = 8u << 20;
+  Duration stream_time = std::chrono::minutes(5);
+  std::size_t event_store_bytes = 1u << 30;
+  /// Requests in flight in the whole process.
+  std::size_t process_in_flight = 10'000;
+
   /// The last bytes of a child's stderr that are kept to explain its death.
   std::size_t child_stderr_tail = 64u << 10;
   /// After the input ended: how long handlers may take to finish before the program ends.

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "godwit/base/clock.hpp"
@@ -61,6 +62,8 @@ struct RequestOptions {
   /// Where the level is a matter of each request: what the server may log while it works on it.
   std::optional<LoggingLevel> log_level{};
   TraceContext trace{};
+  /// Header fields beside this request, where the carrier has such (HTTP).
+  std::vector<std::pair<std::string, std::string>> headers{};
   /// Ask the server even if an answer is known that is not outdated.
   bool fresh = false;
 };
@@ -114,8 +117,14 @@ struct ClientOptions {
   /// Answers that say how long they are good are kept that long.
   bool cache = true;
 
-  /// Read by Client only: a server program that died is started again by the next call.
+  /// Read by Client only: a server program that died is started again by the next call. Over HTTP
+  /// it is always so: the next call begins a new session if the old one is lost.
   bool restart = false;
+  /// Read by Client only, for HTTP: header fields of every request, such as Authorization.
+  std::vector<std::pair<std::string, std::string>> headers{};
+  /// Set by Client for HTTP: arguments that the schema of a tool marks ("x-mcp-header") travel in
+  /// header fields, too. A tool whose marks are not allowed is left out of lists, with a warning.
+  bool param_headers = false;
 
   Limits limits{};
   Log log{};

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "godwit/base/clock.hpp"
@@ -15,8 +16,19 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
+#include "godwit/io/tls.hpp"
 
 namespace godwit::inline v0 {
+
+struct ConnectOptions {
+  /// For everything: the name, TCP and TLS.
+  Duration timeout = std::chrono::seconds(10);
+  /// If set, the connection is a TLS stream whose handshake is done and whose other end is who it
+  /// should be.
+  std::optional<TlsContext> tls{};
+  /// Whose certificate TLS expects; empty means the host of the address.
+  std::string server_name{};
+};
 
 class GODWIT_API Connector {
  public:
@@ -30,6 +42,7 @@ class GODWIT_API Connector {
   /// Tries every address of the host in turn, for at most `timeout` altogether. `done` is called
   /// once, from the loop, unless the Connector is destroyed or asked again before.
   void tcp(const Address& address, OnConnect done, Duration timeout = std::chrono::seconds(10));
+  void tcp(const Address& address, OnConnect done, ConnectOptions options);
   void unix_socket(const std::string& path, OnConnect done,
                    Duration timeout = std::chrono::seconds(10));
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "godwit/base/export.hpp"
@@ -16,12 +17,24 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
+#include "godwit/io/tls.hpp"
 
 namespace godwit::inline v0 {
 
 struct ListenerOptions {
   /// Connections open at once; one more is accepted and closed right away.
   std::size_t connections = Limits{}.connections;
+  /// The same for the connections of one address, of IPv6 of one /64, which is what one customer
+  /// gets; 0 is no bound. Each Listener counts for itself.
+  std::size_t per_address = 0;
+  /// Whether connections of the own machine are exempt from per_address.
+  bool loopback_exempt = true;
+  /// Several Listeners of one user on one TCP port, typically one per thread: the system spreads
+  /// new connections over them. All of them must say so; with port 0 the others take the port of
+  /// the first one.
+  bool share_port = false;
+  /// If set, connections are handed out as TLS streams.
+  std::optional<TlsContext> tls{};
   Log log{};
 };
 

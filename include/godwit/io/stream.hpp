@@ -1,4 +1,5 @@
-// Stream: bytes in and out of a descriptor: pipe, socket, terminal, regular file, /dev/null.
+// Stream: bytes in and out of a descriptor: pipe, socket, terminal, regular file, /dev/null; or of
+// TLS over such a Stream (tls.hpp), which is used in the same way.
 //
 // Owner: whoever reads and writes; the descriptor belongs to the Stream and is closed with it.
 // Threads: the one that drives the loop. Callbacks of the Handler come from the loop, never from
@@ -20,6 +21,13 @@
 
 namespace godwit::inline v0 {
 
+class Stream;
+namespace detail {
+struct StreamState;
+Stream make_stream(std::shared_ptr<StreamState> state) noexcept;
+StreamState& state_of(Stream& stream) noexcept;
+}  // namespace detail
+
 class GODWIT_API Stream {
  public:
   /// Who else uses the open file behind the descriptor.
@@ -35,8 +43,8 @@ class GODWIT_API Stream {
   class GODWIT_API Handler {
    public:
     virtual ~Handler();
-    /// Where the next bytes go; not empty. It stays valid and untouched until on_data() or
-    /// on_end().
+    /// Where the next bytes go; not empty. It stays valid and untouched until on_data(), on_end()
+    /// or a rest() that was granted.
     virtual std::span<char> on_space() = 0;
     /// So many bytes are in the space.
     virtual void on_data(std::size_t size) = 0;
@@ -60,6 +68,10 @@ class GODWIT_API Stream {
   void resume();
   /// Stops reading. A read that is already under way may still deliver once.
   void pause() noexcept;
+  /// Goes on reading, but without the space that on_space() gave, which may be used otherwise or
+  /// freed: new space is asked for when something has come. False means that a read still has it;
+  /// ask again later, unless something has come by then.
+  [[nodiscard]] bool rest() noexcept;
 
   /// Writes what is taken at once. Less than all (also 0) means the other side is slow:
   /// on_writable() follows. Never raises SIGPIPE. An error is final.
@@ -79,13 +91,17 @@ class GODWIT_API Stream {
   /// Who is at the other end of a socket: "127.0.0.1:4711", "[::1]:80", "unix"; empty for the rest.
   std::string peer() const;
 
+  /// Whether TLS protects the bytes.
+  bool secure() const noexcept;
+
   /// Keeps something alive as long as the Stream is open.
   void attach(std::shared_ptr<void> companion) noexcept;
 
  private:
-  struct State;
-  explicit Stream(std::shared_ptr<State> state) noexcept;
-  std::shared_ptr<State> state_;
+  friend Stream detail::make_stream(std::shared_ptr<detail::StreamState> state) noexcept;
+  friend detail::StreamState& detail::state_of(Stream& stream) noexcept;
+  explicit Stream(std::shared_ptr<detail::StreamState> state) noexcept;
+  std::shared_ptr<detail::StreamState> state_;
 };
 
 }  // namespace godwit::inline v0

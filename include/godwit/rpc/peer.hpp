@@ -73,9 +73,19 @@ struct PeerOptions {
   std::function<std::shared_ptr<void>(Peer&)> attach{};
 };
 
+/// What a host of many peers gives to each of them, beside the options that they share.
+struct PeerHooks {
+  std::function<void()> wake{};
+  std::function<void()> deadline_moved{};
+};
+
 struct CallOptions {
   /// Limits::call_timeout if not set.
   std::optional<Duration> timeout{};
+  /// The way it is to take; that of the message being handled if not set.
+  std::optional<Route> route{};
+  /// Beside the message, if the carrier has a place for that. Not in a batch.
+  MessageFields fields{};
 };
 
 /// Names an own call while it is waiting.
@@ -121,12 +131,18 @@ class GODWIT_API Peer final : public Receiver {
   /// with method_not_found.
   explicit Peer(Output& output, std::shared_ptr<const Router> router = nullptr,
                 PeerOptions options = {});
+  /// The same for one of many, which all have the same options but for the hooks.
+  Peer(Output& output, std::shared_ptr<const Router> router,
+       std::shared_ptr<const PeerOptions> options, PeerHooks hooks);
   ~Peer() override;
 
   // Input.
 
   /// One whole message. Called from inside a handler it is kept until that one is done.
   void receive(std::string_view message) { on_message(message, 0); }
+  /// The same for one that is parsed already, within the limits of this peer; it must live as long
+  /// as the call. For hosts that look into messages before they know whose they are.
+  void receive(json::View message);
   void on_message(std::string_view message, std::size_t spare) override;
   void on_unreadable(const Error& error) override;
   /// The other side will send nothing more: waiting calls fail, requests in flight are told to
@@ -147,13 +163,15 @@ class GODWIT_API Peer final : public Receiver {
   template <class Out = json::Value, class Params = NoParams>
   CallHandle call(std::string_view method, const Params& params, Done<Out> done,
                   const CallOptions& options = {}) {
+    const Via via(*this, options.route);
     Outgoing request(*this, output_.output(), method, Outgoing::Kind::request);
     write_params(request, params);
     return finish_request(request, adapt<Out>(std::move(done)), options);
   }
   /// Tells the other side something. Nothing comes back.
   template <class Params = NoParams>
-  void notify(std::string_view method, const Params& params = {}) {
+  void notify(std::string_view method, const Params& params = {}, std::optional<Route> route = {}) {
+    const Via via(*this, route);
     Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
     write_params(notification, params);
     finish_notification(notification);
@@ -185,6 +203,8 @@ class GODWIT_API Peer final : public Receiver {
   /// Runs the work once, in expire(), after this much time; never if the peer closes before.
   TimerHandle schedule(Duration after, Function<void()> work);
   void unschedule(TimerHandle timer);
+  /// Ends the connection that carries this way, and not the way (Output::let_go).
+  void let_go(Route route);
   /// From the next message on: for protocols that agree on their rules while they talk.
   void set_rules(const Rules& rules);
 
@@ -194,13 +214,37 @@ class GODWIT_API Peer final : public Receiver {
   std::size_t pending() const noexcept;
   /// Requests of the other side whose answer is still to come.
   std::size_t in_flight() const noexcept;
+  /// As given; for what changes see rules() and user().
   const PeerOptions& options() const noexcept;
+  const Rules& rules() const noexcept;
+  /// PeerOptions::user, or what PeerOptions::attach made.
+  const std::shared_ptr<void>& user() const noexcept;
 
  private:
   friend class Batch;
   friend class Context;
   struct Impl;
   using RawDone = Function<void(Result<json::View>)>;
+
+  /// Sends by another route as long as it lives, or until the peer closes.
+  class GODWIT_API Via {
+   public:
+    Via(Peer& peer, std::optional<Route> route) {
+      if (route) enter(*peer.impl_, *route);
+    }
+    Via(Impl& impl, Route route) { enter(impl, route); }
+    ~Via() {
+      if (impl_) leave();
+    }
+    Via(const Via&) = delete;
+    Via& operator=(const Via&) = delete;
+
+   private:
+    void enter(Impl& impl, Route route);
+    void leave();
+    Impl* impl_ = nullptr;
+    Route before_ = 0;
+  };
 
   /// A request or notification being written; taken back if it is not finished.
   class GODWIT_API Outgoing {

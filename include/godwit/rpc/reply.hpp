@@ -15,6 +15,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::rpc {
 
@@ -38,6 +39,8 @@ class GODWIT_API InFlight {
   virtual std::string_view method() const = 0;
   virtual bool is_notification() const = 0;
   virtual void* user() const = 0;
+  /// The way the request came and its answer goes.
+  virtual Route route() const = 0;
 };
 
 }  // namespace detail

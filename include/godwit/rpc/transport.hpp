@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
@@ -36,6 +38,13 @@ class GODWIT_API Receiver {
   virtual void on_close(const Error& reason) = 0;
 };
 
+/// Names one way back of a carrier that has several, such as the HTTP request a message came in. 0
+/// is none in particular: the way of what nobody asked for.
+using Route = std::uint64_t;
+
+/// What travels beside a message where the carrier has a place for it: names and values.
+using MessageFields = std::vector<std::pair<std::string, std::string>>;
+
 /// Where messages go out: a buffer that messages are written into, and a sign that one is complete.
 class GODWIT_API Output {
  public:
@@ -51,6 +60,25 @@ class GODWIT_API Output {
 
   /// Writes now what is waiting, without the end of the burst.
   virtual void flush() = 0;
+
+  // For carriers that have several ways back, or a word of their own for success and failure. The
+  // others need none of these.
+
+  /// Goes with the message that is finished next, beside it: the header fields of HTTP. Others
+  /// ignore it.
+  virtual void set_fields(const MessageFields& fields);
+  /// finish_message() for an answer (of a batch: for all its answers). `error` is what it says, or
+  /// null.
+  virtual void finish_answer(std::size_t begin, const Error* error);
+  /// The way that messages take now. Whoever delivers a message sets the one it came by; answers
+  /// that come later, and what is sent on the way to them, set it again.
+  virtual Route route() const noexcept;
+  virtual void set_route(Route route);
+  /// The request that came this way will not be answered: it was taken back.
+  virtual void unanswered(Route route);
+  /// Ends the connection behind this way and not the way itself: the other side is expected to come
+  /// back for the rest. Does nothing where a connection is all there is.
+  virtual void let_go(Route route);
 };
 
 class GODWIT_API Transport : public Output {

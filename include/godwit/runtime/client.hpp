@@ -42,7 +42,9 @@ class GODWIT_API Client {
   static Result<Client> spawn(std::vector<std::string> argv, ClientOptions options = {});
   /// The same with a say in its environment and directory.
   static Result<Client> spawn(ProcessOptions process, ClientOptions options = {});
-  /// "tcp://127.0.0.1:7000" or "unix:///run/server.sock".
+  /// "http://127.0.0.1:8080/mcp", "ws://127.0.0.1:8080/mcp" (both also with TLS, as https and wss),
+  /// "tcp://127.0.0.1:7000" or "unix:///run/server.sock". Over HTTP a session that the server has
+  /// ended is begun anew by the next call.
   static Result<Client> connect(std::string_view url, ClientOptions options = {});
   /// Over a transport of your own.
   static Result<Client> connect(TransportFactory factory, ClientOptions options = {});
@@ -114,6 +116,7 @@ class GODWIT_API Client {
   struct State;
   explicit Client(std::shared_ptr<State> state) noexcept;
   static Result<Client> open(std::shared_ptr<State> state);
+  static Result<Client> connect_http(std::string_view url, ClientOptions options);
 
   std::shared_ptr<State> state_;
 };

@@ -21,10 +21,13 @@ namespace godwit::inline v0 {
 ///   --stdio              stdin and stdout (the default)
 ///   --tcp HOST:PORT      a TCP socket, newline-delimited messages
 ///   --unix PATH          a unix socket
+///   --http HOST:PORT     HTTP, at the path /mcp; --help names what can be said about it
+///   --ws HOST:PORT       WebSocket
 ///   --help
 ///
-/// Owns the process while it runs: it handles the two signals and ignores SIGPIPE. On stdio the
-/// process's own stdout goes to stderr, so that a stray printf cannot corrupt the wire.
+/// Owns the process while it runs: it handles the two signals (and with TLS, SIGHUP, which reads
+/// the certificate again) and ignores SIGPIPE. On stdio the process's own stdout goes to stderr, so
+/// that a stray printf cannot corrupt the wire.
 GODWIT_API int serve(Server& server, int argc, char** argv);
 
 /// One connection, served by a thread of its own. Handlers that run when the client goes are waited

@@ -39,6 +39,7 @@ namespace godwit::inline v0 {
 struct Caller {
   Implementation info{};
   ClientCapabilities capabilities{};
+  bool operator==(const Caller&) const = default;
 };
 
 namespace detail {
@@ -58,6 +59,7 @@ class GODWIT_API Exchange {
   virtual void progress(double progress, std::optional<double> total, std::string_view message) = 0;
   virtual bool wants_log(LoggingLevel level) = 0;
   virtual void log(LoggingLevel level, std::string_view json, std::string_view logger) = 0;
+  virtual void close_stream() = 0;
   virtual std::stop_token cancelled() const = 0;
   virtual const Caller& caller() = 0;
   virtual std::string_view revision() const = 0;
@@ -156,6 +158,11 @@ class GODWIT_API Context {
   void log(LoggingLevel level, const T& data, std::string_view logger = {}) {
     if (exchange_->wants_log(level)) exchange_->log(level, json::encode(data), logger);
   }
+
+  /// Over HTTP, for a client that can come back to a stream: ends the connection that waits for
+  /// this request, so that it costs nothing while the handler works on. The client returns for the
+  /// rest. Elsewhere, and in handlers that answer at once, it does nothing.
+  void close_stream() { exchange_->close_stream(); }
 
   // Knowing.
 

@@ -1,5 +1,6 @@
-// RpcServer: one Router offered to many: over stdio, TCP, unix sockets, or transports of your own.
-// Keeps the connections, drops each when it ends, and closes them all in order.
+// RpcServer: one Router offered to many: over stdio, TCP, unix sockets, HTTP, WebSocket, or
+// transports of your own. Keeps the connections, drops each when it ends, and closes them all in
+// order.
 //
 // Threads: the one that drives the loop.
 #pragma once
@@ -7,20 +8,36 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
 #include "godwit/base/result.hpp"
+#include "godwit/http/access.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/tls.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
 
 namespace godwit::inline v0 {
+
+struct RpcHttpOptions {
+  /// The one path that is served; any if empty.
+  std::string path{};
+  /// Who may call. The port is the one that is listened on, and an address beyond the own machine
+  /// makes it `wide`.
+  http::Access access{};
+  /// If set, only HTTPS or WSS is spoken.
+  std::optional<TlsContext> tls{};
+  /// Subprotocols of WebSockets, the best first.
+  std::vector<std::string> protocols{"jsonrpc"};
+};
 
 class GODWIT_API RpcServer {
  public:
@@ -33,11 +50,17 @@ class GODWIT_API RpcServer {
   /// Listens; gives the address that is in use, e.g. the port picked for "127.0.0.1:0".
   Result<std::string> listen_tcp(const Address& address, Framing framing = Framing::newline);
   Result<std::string> listen_unix(const std::string& path, Framing framing = Framing::newline);
+  /// Plain JSON-RPC over HTTP: a POST for each message or batch (RpcEndpoint says what is
+  /// answered).
+  Result<std::string> listen_http(const Address& address, const RpcHttpOptions& options = {});
+  /// A WebSocket is a connection, one text message is a message or a batch.
+  Result<std::string> listen_ws(const Address& address, const RpcHttpOptions& options = {});
   /// Speaks over stdin and stdout. When the input ends, the server closes.
   Result<void> serve_stdio(Framing framing = Framing::newline);
   /// Speaks over any transport.
   void serve(std::unique_ptr<rpc::Transport> transport);
 
+  /// Not those over HTTP, which end with their answer.
   std::size_t connections() const noexcept;
   /// Stops listening and closes every connection; handlers get Limits::eof_grace to finish.
   void close();

@@ -74,6 +74,8 @@ struct Dialect {
   /// Icons, urls to open, tools in sampling, several blocks in one sampling message; arguments that
   /// do not fit are the tool's answer.
   bool icons;
+  /// Over HTTP: a stream begins with an event that says how to come back to it.
+  bool priming;
   std::span<const Method> methods;
 
   /// The row of a method that this side may receive, or nullptr.

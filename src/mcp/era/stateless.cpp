@@ -44,6 +44,7 @@ constexpr Dialect dialect = {.revision = "2026-07-28",
                              .audio = true,
                              .structured = true,
                              .icons = true,
+                             .priming = false,
                              .methods = methods};
 
 }  // namespace
@@ -54,7 +55,12 @@ bool is_stateless(json::View meta) noexcept {
   return static_cast<bool>(meta.find(meta_key::protocol_version));
 }
 
-std::optional<Error> read_facts(json::View meta, RequestFacts& facts) {
+std::optional<Error> read_facts(json::View meta, RequestFacts& facts, const CarrierFields* fields) {
+  std::optional<std::string_view> field;
+  if (fields) {
+    field = fields->find(header::protocol_version);
+    if (!field) return header_mismatch("the header MCP-Protocol-Version must be there once");
+  }
   json::View version;
   json::View level;
   for (const auto [key, value] : meta.members()) {
@@ -66,6 +72,10 @@ std::optional<Error> read_facts(json::View meta, RequestFacts& facts) {
   if (!version.is_string()) return missing_meta(meta_key::protocol_version);
   if (!facts.capabilities.is_object()) return missing_meta(meta_key::client_capabilities);
   std::string_view wanted;
+  if (field && version.get(wanted) && wanted != *field) {
+    return header_mismatch("MCP-Protocol-Version is " + json::quote(field->substr(0, 100)) +
+                           " and the body says " + json::quote(wanted.substr(0, 100)));
+  }
   if (!version.get(wanted) || wanted != dialect.revision) return unsupported_version(wanted);
   if (level) {
     facts.log_level = json::enum_value<LoggingLevel>(level.as_string().value_or(""));

@@ -11,6 +11,7 @@
 #include "godwit/json/view.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/mcp/notification.hpp"
+#include "stateless_headers.hpp"
 
 namespace godwit::inline v0::mcp {
 
@@ -39,8 +40,10 @@ struct RequestFacts {
 
 /// Does this _meta belong to a request of the stateless era?
 GODWIT_API bool is_stateless(json::View meta) noexcept;
-/// Reads the _meta of such a request, or says why it cannot be served.
-GODWIT_API std::optional<Error> read_facts(json::View meta, RequestFacts& facts);
+/// Reads the _meta of such a request, or says why it cannot be served. If the carrier has fields,
+/// the revision must stand there, too.
+GODWIT_API std::optional<Error> read_facts(json::View meta, RequestFacts& facts,
+                                           const CarrierFields* fields = nullptr);
 /// The answer to a revision that is not spoken here.
 GODWIT_API Error unsupported_version(std::string_view requested);
 /// The answer to a request without the members that every one needs.

@@ -1,0 +1,107 @@
+// HttpClient: HTTP/1.1 requests on a loop. Connections are kept and used again. Nothing is followed
+// and nothing is decided for the program: a redirect is an answer like any other, so that no
+// credential ever goes to an address the program did not name.
+//
+// Owner: the program; the Loop outlives it. Requests that are under way when it is destroyed go on.
+// Threads: the one that drives the loop.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/http/fields.hpp"
+#include "godwit/http/proxies.hpp"
+#include "godwit/http/url.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/io/tls.hpp"
+
+namespace godwit::inline v0::http {
+
+struct HttpRequest {
+  std::string method = "GET";
+  Url url{};
+  /// Host, Content-Length, Transfer-Encoding and Connection are the client's own.
+  Fields fields{};
+  std::string body{};
+  /// May it reach the server twice? A connection that was kept may turn out to be closed; then such
+  /// a request is sent again on a new one, if not a byte of an answer came. One that may not takes
+  /// no connection that has been idle for long, and fails rather than going out a second time. By
+  /// default the method decides (RFC 9110 9.2.2): all but POST, PATCH and CONNECT may.
+  std::optional<bool> repeatable{};
+};
+
+/// All from the loop, never inside a call; those that are empty are left out. on_end comes once, as
+/// the last one: how it ended. An error may come at any time, also in the middle of a body. What a
+/// callback throws leaves Loop::run().
+struct HttpCallbacks {
+  Function<void(int status, FieldsView fields)> on_head{};
+  Function<void(std::string_view piece)> on_body{};
+  Function<void(Result<void> how)> on_end{};
+};
+
+struct HttpClientOptions {
+  /// http_line_bytes and the like for what comes back; http_write_stall for what goes out.
+  Limits limits{};
+  Duration connect_timeout = std::chrono::seconds(10);
+  /// Connections that wait for the next request: how many of one origin, and how long.
+  std::size_t idle_connections = 8;
+  Duration idle_time = std::chrono::seconds(60);
+  /// Without `proxies`: look into the environment, when the client is made.
+  bool proxy_from_environment = true;
+  std::optional<Proxies> proxies{};
+  /// For https: whom to trust; those that the system trusts if not given.
+  std::optional<TlsContext> tls{};
+};
+
+/// A request that is under way. Destroying it gives the request up: its connection is closed, and
+/// no callback comes any more. That is allowed inside a callback.
+class GODWIT_API FetchHandle {
+ public:
+  FetchHandle() noexcept = default;
+  ~FetchHandle() { cancel(); }
+  FetchHandle(FetchHandle&&) noexcept = default;
+  FetchHandle& operator=(FetchHandle&& other) noexcept;
+
+  void cancel() noexcept;
+  /// Neither ended nor given up.
+  bool active() const noexcept;
+
+ private:
+  friend class HttpClient;
+  struct Fetch;
+  explicit FetchHandle(std::shared_ptr<Fetch> fetch) noexcept;
+  std::shared_ptr<Fetch> fetch_;
+};
+
+class GODWIT_API HttpClient {
+ public:
+  explicit HttpClient(Loop& loop, HttpClientOptions options = {});
+  ~HttpClient();
+  HttpClient(HttpClient&&) noexcept;
+  HttpClient& operator=(HttpClient&&) noexcept;
+
+  /// Sends the request. There is no time limit but for connecting and for a server that takes no
+  /// bytes: whoever waits for the answer knows how long.
+  [[nodiscard]] FetchHandle fetch(HttpRequest request, HttpCallbacks callbacks);
+
+  /// Connections that wait for the next request.
+  std::size_t idle() const noexcept;
+  /// Closes them, so that they do not keep the loop running.
+  void close_idle();
+
+ private:
+  friend class FetchHandle;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace godwit::inline v0::http

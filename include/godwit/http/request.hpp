@@ -1,0 +1,37 @@
+// Request: what a client asked for, as the server side sees it. Views into the bytes that were
+// read: good during the call that hands it over.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "godwit/base/export.hpp"
+#include "godwit/http/fields.hpp"
+
+namespace godwit::inline v0::http {
+
+struct GODWIT_API Request {
+  std::string_view method{};
+  /// As it stood in the request line, in origin form: "/mcp?x=1", or "*" for OPTIONS.
+  std::string_view target{};
+  FieldsView fields{};
+  /// The whole body, without its transfer coding.
+  std::string_view body{};
+  /// Bytes behind the body that may be read, whatever they hold; lets the JSON parser work in
+  /// place.
+  std::size_t spare = 0;
+  /// Who sent it, as the socket knows it: "127.0.0.1:4711". Never taken from a header.
+  std::string_view peer{};
+  /// Whether it came over TLS.
+  bool secure = false;
+
+  /// The target up to the query, and what follows the '?'.
+  std::string_view path() const noexcept { return target.substr(0, target.find('?')); }
+  std::string_view query() const noexcept {
+    const std::size_t at = target.find('?');
+    return at == target.npos ? std::string_view() : target.substr(at + 1);
+  }
+};
+
+}  // namespace godwit::inline v0::http

@@ -1,0 +1,48 @@
+// MemoryEventStore: the EventStore of a process on its own. What no longer fits is dropped: the
+// oldest events of a stream, and the streams that have been quiet longest. Whoever comes back for
+// it is told so.
+//
+// Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include "godwit/base/export.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/web/event_store.hpp"
+
+namespace godwit::inline v0 {
+
+class GODWIT_API MemoryEventStore final : public EventStore {
+ public:
+  /// Uses stream_events, stream_bytes and event_store_bytes.
+  explicit MemoryEventStore(const Limits& limits = {});
+  ~MemoryEventStore() override;
+
+  void append(std::string_view stream, std::uint64_t number, std::string_view data) override;
+  bool replay(std::string_view stream, std::uint64_t after, const Each& each) override;
+  void forget(std::string_view stream) override;
+
+  /// Bytes of events that are kept.
+  std::size_t bytes() const;
+
+ private:
+  struct Stream;
+  using Order = std::list<Stream>;
+
+  void drop_oldest(Stream& stream);
+
+  mutable std::mutex mutex_;
+  std::size_t most_events_;
+  std::size_t most_bytes_;
+  std::size_t most_total_;
+  std::size_t total_ = 0;
+  Order streams_;  // the one written to last is at the end
+  std::unordered_map<std::string_view, Order::iterator> by_name_;
+};
+
+}  // namespace godwit::inline v0

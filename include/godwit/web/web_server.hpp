@@ -1,0 +1,63 @@
+// WebServer: a Server on an HTTP port: an Endpoint and an HttpServer, on the given loop and, if
+// asked for, on further threads of its own. A stateful session belongs to one of them; what arrives
+// elsewhere is handed over.
+//
+// Owner: the program; the Server and the Loop outlive it. Destroying it breaks off what is under
+// way; drain() is the polite way. Threads: the one that drives the loop. With several threads,
+// handlers run on any of them.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/export.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/http/http_server.hpp"
+#include "godwit/io/address.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/server/server.hpp"
+#include "godwit/web/endpoint.hpp"
+
+namespace godwit::inline v0 {
+
+struct WebServerOptions {
+  /// `wake` and `deadline_moved` are the WebServer's own; the port in `access` is the one that is
+  /// listened on, and an address beyond the own machine makes it `wide`.
+  EndpointOptions endpoint{};
+  /// Threads that serve, with that of the loop; up to 256.
+  unsigned threads = 1;
+  /// Listens on the port together with other processes of this user.
+  bool share_port = false;
+  /// If set, only HTTPS is spoken.
+  std::optional<TlsContext> tls{};
+};
+
+class GODWIT_API WebServer {
+ public:
+  static Result<WebServer> listen(Loop& loop, Server& server, const Address& address,
+                                  WebServerOptions options = {});
+  ~WebServer();
+  WebServer(WebServer&&) noexcept;
+  WebServer& operator=(WebServer&&) noexcept;
+
+  /// "http://127.0.0.1:8080/mcp".
+  const std::string& url() const noexcept;
+  /// "127.0.0.1:8080".
+  const std::string& address() const noexcept;
+
+  /// Takes nothing new, tells those who listen, and calls `done` from the loop once everything is
+  /// answered, or after `most`.
+  void drain(Function<void()> done, Duration most = std::chrono::seconds(5));
+
+ private:
+  struct State;
+  explicit WebServer(std::unique_ptr<State> state) noexcept;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace godwit::inline v0

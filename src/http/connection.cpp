@@ -1,0 +1,416 @@
+#include "connection.hpp"
+
+#include <charconv>
+
+#include "godwit/http/response.hpp"
+
+namespace godwit::inline v0::http {
+
+namespace {
+
+/// After the last word of a connection: closing at once while the client still sends would make the
+/// system throw that word away.
+constexpr Duration linger_time = std::chrono::seconds(2);
+constexpr std::size_t linger_bytes = 1u << 20;
+/// Requests sent ahead of their turn; more are not read before it.
+constexpr std::size_t most_ahead = 64u << 10;
+/// Kept between requests.
+constexpr std::size_t small_output = 16u << 10;
+
+constexpr std::string_view text_type = "text/plain; charset=utf-8";
+
+void append_number(std::string& out, std::size_t number, int base = 10) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, number, base).ptr;
+  out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+}  // namespace
+
+Connection::Connection(ServerState& server, Stream stream)
+    : server_(server), stream_(std::move(stream)), parser_(server.options.limits) {
+  stream_.set_handler(*this);
+}
+
+Connection::~Connection() = default;
+
+void Connection::start() {
+  set_phase(Phase::idle, server_.options.limits.http_header_time);
+  stream_.resume();
+}
+
+void Connection::set_phase(Phase phase, Duration limit) {
+  phase_ = phase;
+  deadline_ = server_.now() + limit;
+}
+
+void Connection::refuse(int status, std::string_view why) {
+  phase_ = Phase::answering;
+  keep_ = false;
+  pumping_ = true;
+  respond(status, text_type, std::string(why) + "\n", {});
+  pumping_ = false;
+  flush();
+  stream_.resume();
+}
+
+// Reading.
+
+std::span<char> Connection::on_space() {
+  static thread_local char discarded[4096];
+  if (phase_ == Phase::lingering) return discarded;
+  const std::span<char> space = parser_.prepare();
+  if (!space.empty()) return space;
+  return discarded;  // not reached: reading has been paused long before
+}
+
+void Connection::on_data(std::size_t size) {
+  touched_ = true;
+  if (phase_ == Phase::lingering) {
+    discarded_ += size;
+    if (discarded_ > linger_bytes) close();
+    return;
+  }
+  parser_.commit(size);
+  if (!busy()) return pump();
+  hold_back();
+}
+
+void Connection::pump() {
+  if (pumping_ || phase_ == Phase::closed) return;
+  pumping_ = true;
+  const Limits& limits = server_.options.limits;
+  while (!busy() && phase_ != Phase::closed && phase_ != Phase::lingering) {
+    if (!has_room()) break;
+    const RequestParser::Event event = parser_.next();
+    if (event == RequestParser::Event::none) {
+      if (parser_.partial()) {
+        if (phase_ == Phase::idle) {
+          request_deadline_ = server_.now() + limits.http_request_time;
+          set_phase(Phase::reading, limits.http_header_time);
+        } else if (phase_ == Phase::reading && body_) {
+          deadline_ = server_.now() + limits.http_body_idle;
+        }
+      }
+      break;
+    }
+    if (event == RequestParser::Event::failed) {
+      failed();
+      break;
+    }
+    if (event == RequestParser::Event::head) {
+      body_ = true;
+      if (phase_ == Phase::idle) request_deadline_ = server_.now() + limits.http_request_time;
+      set_phase(Phase::reading, limits.http_body_idle);
+      if (refused_by_head()) break;
+      if (parser_.expects_continue()) {
+        out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        flush();
+      }
+      continue;
+    }
+    body_ = false;
+    serve();
+  }
+  pumping_ = false;
+  flush();
+  hold_back();
+}
+
+/// False if the client should first read what it asked for.
+bool Connection::has_room() {
+  const std::size_t most = server_.options.limits.output_queue_bytes;
+  if (unsent() <= most) return true;
+  pumping_ = false;
+  flush();
+  pumping_ = true;
+  return unsent() <= most;
+}
+
+void Connection::hold_back() {
+  if (parser_.rest().size() <= most_ahead || paused_) return;
+  paused_ = true;
+  stream_.pause();
+}
+
+/// The request with what only the connection knows.
+Request Connection::request() {
+  if (peer_.empty()) peer_ = stream_.peer();
+  Request request = parser_.request();
+  request.peer = peer_;
+  request.secure = stream_.secure();
+  return request;
+}
+
+bool Connection::refused_by_head() {
+  std::optional<Response> refusal;
+  guarded([&] { refusal = server_.handler.on_head(request()); });
+  if (!refusal) return busy() || phase_ == Phase::lingering;
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = parser_.request().method == "HEAD";  // not that of the request before
+  respond_whole(*refusal);
+  return true;
+}
+
+void Connection::respond_whole(const Response& response) {
+  const auto type = response.fields.find("Content-Type");
+  Fields more = response.fields;
+  more.remove("Content-Type");
+  respond(response.status, type.value_or(std::string_view()), response.body, more);
+}
+
+/// Runs code of the program: what it throws is answered with 500, and goes no further.
+template <class F>
+void Connection::guarded(F&& run) {
+  std::string what = "something that is not a std::exception";
+  try {
+    return run();
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {
+  }
+  server_.options.log.error("an HTTP handler threw: " + what);
+  if (phase_ == Phase::streaming) return abort();
+  if (phase_ == Phase::closed || phase_ == Phase::lingering) return;
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = false;
+  respond(500, text_type, "internal error\n", {});
+}
+
+void Connection::failed() {
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = false;
+  respond(parser_.status(), text_type, parser_.error().message + "\n", {});
+}
+
+void Connection::serve() {
+  keep_ = parser_.keep_alive() && !server_.draining;
+  const Request& parsed = parser_.request();
+  head_only_ = parsed.method == "HEAD";
+  chunked_ = parser_.takes_chunks();
+  owner_ = nullptr;
+  phase_ = Phase::answering;
+  // Only what this server may know is an upgrade; other wishes of that kind are left alone.
+  if (parser_.wants_upgrade() && parsed.fields.lists("Upgrade", "websocket")) {
+    return guarded([&] { upgrade(); });
+  }
+  guarded([&] { server_.handler.on_request(request(), *this); });
+}
+
+void Connection::upgrade() {
+  // Answers to requests before this one go first. Clients wait for them before they upgrade.
+  pumping_ = false;
+  flush();
+  pumping_ = true;
+  if (unsent() > 0 || broken_) {
+    keep_ = false;
+    return respond(503, text_type, "earlier answers have not been read yet\n", {});
+  }
+  const auto refusal = server_.handler.on_upgrade(request(), stream_, parser_.rest());
+  if (!refusal) {
+    phase_ = Phase::closed;  // the stream is somebody else's now
+    server_.remove(*this);
+    return;
+  }
+  respond_whole(*refusal);
+}
+
+// Answering.
+
+void Connection::write_head(int status, std::string_view type, std::size_t length, bool whole,
+                            const Fields& more) {
+  std::string& out = out_;
+  out += "HTTP/1.1 ";
+  append_number(out, static_cast<std::size_t>(status));
+  out += ' ';
+  out += reason_of(status);
+  out += "\r\n";
+  out += server_.date_line();
+  if (!type.empty()) {
+    out += "Content-Type: ";
+    out += type;
+    out += "\r\n";
+  }
+  if (!more.empty()) more.write(out);
+  if (!keep_) {
+    out += "Connection: close\r\n";
+  } else if (!chunked_) {
+    out += "Connection: keep-alive\r\n";  // HTTP/1.0 must be told
+  }
+  if (whole) {
+    if (status != 204 && status != 304) {
+      out += "Content-Length: ";
+      append_number(out, length);
+      out += "\r\n";
+    }
+  } else if (chunked_) {
+    out += "Transfer-Encoding: chunked\r\n";
+  }
+  out += "\r\n";
+}
+
+void Connection::respond(int status, std::string_view type, std::string_view body,
+                         const Fields& more) {
+  if (phase_ != Phase::answering) return;
+  write_head(status, type, body.size(), true, more);
+  if (!head_only_ && status != 204 && status != 304) out_ += body;
+  answered();
+}
+
+void Connection::begin(int status, std::string_view type, const Fields& more) {
+  if (phase_ != Phase::answering) return;
+  if (!chunked_) keep_ = false;  // the end of the connection is the end of the answer
+  write_head(status, type, 0, false, more);
+  phase_ = Phase::streaming;
+  flush();
+}
+
+void Connection::write(std::string_view piece) {
+  if (phase_ != Phase::streaming || piece.empty() || head_only_) return;
+  if (chunked_) {
+    append_number(out_, piece.size(), 16);
+    out_ += "\r\n";
+    out_ += piece;
+    out_ += "\r\n";
+  } else {
+    out_ += piece;
+  }
+  flush();
+}
+
+void Connection::end() {
+  if (phase_ != Phase::streaming) return;
+  if (chunked_ && !head_only_) out_ += "0\r\n\r\n";
+  answered();
+}
+
+void Connection::abort() {
+  if (phase_ == Phase::closed) return;
+  owner_ = nullptr;
+  close();
+}
+
+void Connection::answered() {
+  owner_ = nullptr;
+  set_phase(Phase::idle, server_.options.limits.http_keep_alive);
+  if (!keep_) phase_ = Phase::lingering;
+  if (pumping_) return;  // which goes on with the next request and writes all answers at once
+  flush();
+  if (phase_ != Phase::idle) return;
+  if (std::exchange(paused_, false)) stream_.resume();
+  if (parser_.rest().empty()) return;
+  // Not from inside the call that answered.
+  later([this] {
+    if (!busy()) pump();
+  });
+}
+
+// Writing.
+
+void Connection::flush() {
+  if (blocked_ || broken_ || phase_ == Phase::closed || pumping_) return;
+  if (unsent() > 0) {
+    const Result<std::size_t> written = stream_.write_some(std::string_view(out_).substr(sent_));
+    if (!written) {
+      // Whoever is answering may be in the middle of a call: it is told later.
+      out_.clear();
+      sent_ = 0;
+      broken_ = true;
+      later([this] { close(); });
+      return;
+    }
+    sent_ += *written;
+    touched_ = true;
+    if (unsent() > 0) {
+      blocked_ = true;
+      write_deadline_ = server_.now() + server_.options.limits.http_write_stall;
+      if (sent_ > small_output) {
+        out_.erase(0, sent_);
+        sent_ = 0;
+      }
+      return;
+    }
+    out_.clear();
+    sent_ = 0;
+    if (out_.capacity() > small_output * 4) out_.shrink_to_fit();
+  }
+  if (phase_ != Phase::lingering || said_last_) return;
+  said_last_ = true;
+  deadline_ = server_.now() + linger_time;
+  stream_.shutdown_write();
+  if (end_seen_) later([this] { close(); });
+}
+
+void Connection::on_writable() {
+  blocked_ = false;
+  flush();
+  if (blocked_ || broken_ || phase_ == Phase::closed || busy()) return;
+  if (std::exchange(paused_, false)) stream_.resume();
+  pump();
+}
+
+// The end.
+
+void Connection::on_end(const Result<void>&) {
+  if (phase_ == Phase::closed) return;
+  end_seen_ = true;
+  if (busy() || unsent() == 0) return close();
+  // The client has said all; what it asked for is still being written.
+  phase_ = Phase::lingering;
+  keep_ = false;
+}
+
+void Connection::later(Function<void()> work) {
+  server_.loop.post([alive = std::weak_ptr(alive_), work = std::move(work)]() mutable {
+    if (alive.lock()) work();
+  });
+}
+
+void Connection::close() {
+  if (phase_ == Phase::closed) return;
+  phase_ = Phase::closed;
+  stream_.close();
+  Owner* const owner = std::exchange(owner_, nullptr);
+  ServerState& server = server_;
+  server.remove(*this);
+  if (owner) owner->on_gone();
+}
+
+void Connection::drain() {
+  keep_ = false;
+  if (busy() || phase_ == Phase::lingering || phase_ == Phase::reading) return;
+  if (unsent() == 0) return close();
+  phase_ = Phase::lingering;
+}
+
+void Connection::tick(TimePoint now) {
+  if (blocked_ && now >= write_deadline_) return close();
+  switch (phase_) {
+    case Phase::reading:
+      if (now >= deadline_ || now >= request_deadline_) {
+        phase_ = Phase::answering;
+        keep_ = false;
+        head_only_ = false;
+        respond(408, text_type, "the request did not arrive in time\n", {});
+      }
+      break;
+    case Phase::idle:
+      if (unsent() > 0) break;  // which has a time of its own
+      if (now >= deadline_) return close();
+      if (!std::exchange(touched_, false) && !parser_.partial() && stream_.rest()) {
+        parser_.release();
+        if (out_.empty()) std::string().swap(out_);
+      }
+      break;
+    case Phase::lingering:
+      if (said_last_ && now >= deadline_) return close();
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace godwit::inline v0::http

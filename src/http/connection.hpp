@@ -1,0 +1,106 @@
+// Connection: one connection of an HttpServer: reads requests one after the other, and is the
+// Exchange of the one being answered. Requests that a client sent ahead wait their turn.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "godwit/http/exchange.hpp"
+#include "godwit/http/request_parser.hpp"
+#include "godwit/http/response.hpp"
+#include "godwit/io/stream.hpp"
+#include "server_state.hpp"
+
+namespace godwit::inline v0::http {
+
+class Connection final : public Exchange, private Stream::Handler {
+ public:
+  Connection(ServerState& server, Stream stream);
+  ~Connection() override;
+
+  void start();
+  /// Answers and closes, without having read anything.
+  void refuse(int status, std::string_view why);
+  /// Looks at the clock.
+  void tick(TimePoint now);
+  /// Closes as soon as nothing is being answered.
+  void drain();
+  /// Closes now. What is being answered is told so.
+  void close();
+
+  // Exchange
+  void respond(int status, std::string_view type, std::string_view body,
+               const Fields& more) override;
+  void begin(int status, std::string_view type, const Fields& more) override;
+  void write(std::string_view piece) override;
+  void end() override;
+  void abort() override;
+  std::size_t unsent() const noexcept override { return out_.size() - sent_; }
+  void set_owner(Owner* owner) noexcept override { owner_ = owner; }
+
+  std::list<std::unique_ptr<Connection>>::iterator place;  // in the server's list
+
+ private:
+  enum class Phase : std::uint8_t {
+    idle,       // between requests
+    reading,    // a request has begun
+    answering,  // a handler has it
+    streaming,  // and is sending its answer in pieces
+    lingering,  // everything is said; what still comes is thrown away
+    closed,
+  };
+
+  std::span<char> on_space() override;
+  void on_data(std::size_t size) override;
+  void on_end(const Result<void>& how) override;
+  void on_writable() override;
+
+  bool busy() const noexcept { return phase_ == Phase::answering || phase_ == Phase::streaming; }
+  void pump();
+  bool has_room();
+  void hold_back();
+  Request request();
+  bool refused_by_head();
+  void respond_whole(const Response& response);
+  template <class F>
+  void guarded(F&& run);
+  void serve();
+  void upgrade();
+  void answered();
+  void failed();
+  void write_head(int status, std::string_view type, std::size_t length, bool whole,
+                  const Fields& more);
+  void flush();
+  /// Runs work from the loop, unless the connection is destroyed before.
+  void later(Function<void()> work);
+  void set_phase(Phase phase, Duration limit);
+
+  ServerState& server_;
+  Stream stream_;
+  RequestParser parser_;
+  std::string peer_;
+  std::string out_;
+  std::size_t sent_ = 0;
+  Owner* owner_ = nullptr;
+  TimePoint deadline_{};
+  TimePoint request_deadline_{};
+  TimePoint write_deadline_{};
+  std::size_t discarded_ = 0;
+  Phase phase_ = Phase::idle;
+  bool pumping_ = false;
+  bool keep_ = true;  // may take another request after this one
+  bool head_only_ = false;
+  bool chunked_ = true;
+  bool blocked_ = false;  // on_writable is awaited
+  bool broken_ = false;   // nothing can be written any more
+  bool paused_ = false;
+  bool touched_ = false;    // since the last tick
+  bool end_seen_ = false;   // nothing more comes in
+  bool said_last_ = false;  // everything is written, and will be
+  bool body_ = false;       // the head of the request is there
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace godwit::inline v0::http

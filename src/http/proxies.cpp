@@ -1,0 +1,79 @@
+#include "godwit/http/proxies.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "http/syntax.hpp"
+
+namespace godwit::inline v0::http {
+
+namespace {
+
+std::string variable(const char* lower, const char* upper) {
+  const char* value = std::getenv(lower);
+  if ((!value || !*value) && upper) value = std::getenv(upper);
+  return value ? value : "";
+}
+
+bool same_host(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::equal(a, b, [](char x, char y) { return to_lower(x) == to_lower(y); });
+}
+
+/// Is the host this one, or a name below it?
+bool is_below(std::string_view host, std::string_view rule) noexcept {
+  if (rule.starts_with('.')) rule.remove_prefix(1);
+  if (rule.empty() || host.size() < rule.size()) return false;
+  if (!same_host(host.substr(host.size() - rule.size()), rule)) return false;
+  return host.size() == rule.size() || host[host.size() - rule.size() - 1] == '.';
+}
+
+bool covers(std::string_view rule, const Url& url) {
+  rule = trim(rule);
+  if (rule == "*") return true;
+  std::string_view host = rule;
+  std::string_view port;
+  // An IPv6 address may stand there without brackets, and then without a port.
+  if (rule.starts_with('[') || std::ranges::count(rule, ':') == 1) {
+    const bool dot = rule.starts_with('.');
+    if (!split_authority(dot ? rule.substr(1) : rule, host, port)) return false;
+  }
+  if (!port.empty() && port != std::to_string(url.port)) return false;
+  return is_below(url.host, host);
+}
+
+}  // namespace
+
+bool is_loopback(std::string_view host) noexcept {
+  if (host == "::1" || same_host(host, "localhost")) return true;
+  if (host.size() > 10 && same_host(host.substr(host.size() - 10), ".localhost")) return true;
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
+}
+
+Proxies Proxies::from_environment() {
+  Proxies out;
+  out.http = variable("http_proxy", nullptr);
+  out.https = variable("https_proxy", "HTTPS_PROXY");
+  std::string direct = variable("no_proxy", "NO_PROXY");
+  for (std::string_view rest = direct; !rest.empty();) {
+    const std::size_t end = std::min(rest.find_first_of(", "), rest.size());
+    if (end > 0) out.direct.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return out;
+}
+
+Result<std::optional<Url>> Proxies::find(const Url& url) const {
+  const std::string& proxy = url.secure() ? https : http;
+  if (proxy.empty() || (!loopback && is_loopback(url.host))) return std::optional<Url>();
+  if (std::ranges::any_of(direct, [&](const std::string& rule) { return covers(rule, url); })) {
+    return std::optional<Url>();
+  }
+  Result<Url> parsed = Url::parse(proxy.find("://") == proxy.npos ? "http://" + proxy : proxy);
+  if (!parsed) return error("the proxy cannot be used: " + parsed.error().message);
+  if (parsed->scheme != "http") {
+    return error("the proxy " + parsed->origin() + " cannot be used: only http:// proxies can");
+  }
+  return std::optional<Url>(*std::move(parsed));
+}
+
+}  // namespace godwit::inline v0::http

@@ -1,0 +1,290 @@
+#include "godwit/transport/rpc_endpoint.hpp"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include "godwit/io/timer.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/message.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+/// Peers that wait for the next request.
+constexpr std::size_t most_idle = 64;
+/// What the buffer of an idle one may keep.
+constexpr std::size_t keep_capacity = 16u << 10;
+
+bool is_json(const http::Request& request) {
+  const auto type = request.fields.find("Content-Type");
+  if (!type || request.fields.count("Content-Type") != 1) return false;
+  std::string_view name = type->substr(0, type->find(';'));
+  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
+  return http::same_name(name, json_type);
+}
+
+std::string error_text(std::int64_t code, std::string_view message) {
+  return rpc::serialize(
+      rpc::make_error(std::nullopt, Error{.code = code, .message = std::string(message)}));
+}
+
+http::Response refused(int status, std::string_view why, http::Fields fields = {}) {
+  fields.set("Content-Type", json_type);
+  return {.status = status,
+          .fields = std::move(fields),
+          .body = error_text(rpc::code::invalid_request, why)};
+}
+
+}  // namespace
+
+struct RpcEndpoint::State {
+  State(Loop& loop_, std::shared_ptr<const rpc::Router> router_, rpc::PeerOptions peer_,
+        RpcEndpointOptions options_)
+      : loop(loop_),
+        router(std::move(router_)),
+        peer(std::move(peer_)),
+        options(std::move(options_)) {}
+
+  Loop& loop;
+  std::shared_ptr<const rpc::Router> router;
+  rpc::PeerOptions peer;
+  RpcEndpointOptions options;
+  std::list<std::unique_ptr<Lane>> busy;
+  std::vector<std::unique_ptr<Lane>> idle;
+  std::shared_ptr<std::vector<std::unique_ptr<Lane>>> gone =
+      std::make_shared<std::vector<std::unique_ptr<Lane>>>();
+  bool draining = false;
+
+  bool is_path(std::string_view path) const {
+    const std::string& wanted = options.path;
+    if (wanted.empty() || path == wanted) return true;
+    return path.size() == wanted.size() + 1 && path.ends_with('/') && path.starts_with(wanted);
+  }
+
+  http::Fields fields_for(const http::Request& request) const {
+    http::Fields fields;
+    if (const std::string_view origin = options.access.listed_origin(request); !origin.empty()) {
+      fields.add("Access-Control-Allow-Origin", origin);
+      fields.add("Vary", "Origin");
+    }
+    return fields;
+  }
+
+  std::optional<http::Response> not_for_you(const http::Request& request) const {
+    if (const auto why = options.access.refusal(request)) return refused(403, *why);
+    if (!is_path(request.path())) return refused(404, "nothing is served at this path");
+    return std::nullopt;
+  }
+
+  /// Why a request is not answered by a peer.
+  std::optional<http::Response> refusal(const http::Request& request) const {
+    if (auto why = not_for_you(request)) return why;
+    if (request.method == "OPTIONS" && !options.access.origins.empty()) {
+      http::Fields fields;
+      if (!options.access.listed_origin(request).empty()) {
+        fields = {{"Access-Control-Allow-Methods", "POST, OPTIONS"},
+                  {"Access-Control-Allow-Headers", "Content-Type, Authorization"},
+                  {"Access-Control-Max-Age", "600"}};
+      }
+      return http::Response{.status = 204, .fields = std::move(fields), .body = {}};
+    }
+    if (!options.post) {
+      if (auto why = WebSocketTransport::refusal(request)) return why;
+      return refused(505, "WebSocket needs HTTP/1.1");  // 1.0 has no upgrade
+    }
+    if (request.method != "POST") return refused(405, "JSON-RPC takes POST", {{"Allow", "POST"}});
+    if (!is_json(request)) return refused(415, "the Content-Type must be application/json");
+    if (draining) return refused(503, "the server is shutting down", {{"Retry-After", "1"}});
+    if (busy.size() >= peer.limits.process_in_flight) {
+      return refused(503, "busy: too many requests are in flight; try again later",
+                     {{"Retry-After", "1"}});
+    }
+    return std::nullopt;
+  }
+
+  Lane& lane();
+  void settle(Lane& lane);
+};
+
+/// Carries one request at a time to its own peer, and the answer back.
+struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
+  explicit Lane(State& state_) : state(state_), timer(state_.loop) {
+    rpc::PeerOptions options = state.peer;
+    options.wake = [&loop = state.loop, weak = std::weak_ptr(self)] {
+      loop.post([weak] {
+        if (const auto lane = weak.lock()) (*lane)->process();
+      });
+    };
+    options.deadline_moved = [this] { arm(); };
+    peer.emplace(*this, state.router, std::move(options));
+  }
+  ~Lane() override { peer.reset(); }
+
+  State& state;
+  Timer timer;
+  std::string out;
+  http::Exchange* exchange = nullptr;
+  http::Fields more;
+  bool spoilt = false;  // its handler may still run
+  std::list<std::unique_ptr<Lane>>::iterator place;
+  std::shared_ptr<Lane*> self = std::make_shared<Lane*>(this);
+  std::optional<rpc::Peer> peer;
+
+  void run(const http::Request& request, http::Exchange& with) {
+    exchange = &with;
+    more = state.fields_for(request);
+    peer->on_message(request.body, request.spare);
+    if (exchange && peer->in_flight() == 0) unanswered(0);
+    if (exchange) {
+      exchange->set_owner(this);
+      if (state.draining) stop();
+    }
+    state.settle(*this);
+  }
+
+  void process() {
+    peer->process();
+    state.settle(*this);
+  }
+  void arm() {
+    const std::optional<TimePoint> next = peer->next_deadline();
+    if (!next) return;
+    const Duration wait = std::max(*next - peer->options().clock->now(), Duration(0));
+    timer.start(wait, [this] {
+      peer->expire(peer->options().clock->now());
+      arm();
+      state.settle(*this);
+    });
+  }
+  void stop() {
+    peer->end_of_input(
+        Error{.code = rpc::code::connection_closed, .message = "the server is shutting down"});
+    peer->process();
+  }
+
+  // Output
+
+  std::string& output() override { return out; }
+  void flush() override {}
+  void finish_message(std::size_t begin) override {
+    out.resize(begin);
+    state.peer.log.warning(
+        "a handler called or notified a client over HTTP, where there is no way to it");
+  }
+  void finish_answer(std::size_t begin, const Error* error) override {
+    if (exchange) {
+      const bool bad = error && (error->code == rpc::code::parse_error ||
+                                 error->code == rpc::code::invalid_request);
+      std::exchange(exchange, nullptr)
+          ->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(begin), more);
+    }
+    out.resize(begin);
+  }
+  void unanswered(rpc::Route) override {
+    if (exchange) std::exchange(exchange, nullptr)->respond(204, {}, {}, more);
+  }
+
+  // Exchange::Owner
+
+  void on_gone() override {
+    exchange = nullptr;
+    spoilt = true;
+    peer->on_close(Error{.code = rpc::code::connection_closed, .message = "the client is gone"});
+    state.settle(*this);
+  }
+};
+
+RpcEndpoint::Lane& RpcEndpoint::State::lane() {
+  if (idle.empty()) {
+    busy.push_back(std::make_unique<Lane>(*this));
+  } else {
+    busy.push_back(std::move(idle.back()));
+    idle.pop_back();
+  }
+  busy.back()->place = std::prev(busy.end());
+  return *busy.back();
+}
+
+/// Puts the lane where it belongs, if it is done with its request.
+void RpcEndpoint::State::settle(Lane& lane) {
+  if (lane.exchange || lane.place == busy.end()) return;
+  std::unique_ptr<Lane> mine = std::move(*lane.place);
+  busy.erase(lane.place);
+  lane.place = busy.end();
+  const bool reusable = !lane.spoilt && !peer.attach && lane.peer->in_flight() == 0;
+  if (reusable && !draining && idle.size() < most_idle) {
+    if (lane.out.capacity() > keep_capacity) std::string().swap(lane.out);
+    idle.push_back(std::move(mine));
+    return;
+  }
+  // Later: it may be on the stack.
+  gone->push_back(std::move(mine));
+  if (gone->size() > 1) return;
+  loop.post([lanes = gone] { std::exchange(*lanes, {}).clear(); });
+}
+
+RpcEndpoint::RpcEndpoint(Loop& loop, std::shared_ptr<const rpc::Router> router,
+                         rpc::PeerOptions options, RpcEndpointOptions endpoint)
+    : state_(std::make_unique<State>(loop, std::move(router), std::move(options),
+                                     std::move(endpoint))) {}
+
+RpcEndpoint::~RpcEndpoint() { state_->gone->clear(); }
+
+std::optional<http::Response> RpcEndpoint::on_head(const http::Request& request) {
+  // Nothing is worth reading that will be refused.
+  return state_->refusal(request);
+}
+
+void RpcEndpoint::on_request(const http::Request& request, http::Exchange& exchange) {
+  if (const auto refusal = state_->refusal(request)) {
+    http::Fields more = state_->fields_for(request);
+    std::string_view type;
+    for (const auto& [name, value] : refusal->fields) {
+      if (http::same_name(name, "Content-Type")) {
+        type = value;
+      } else {
+        more.add(name, value);
+      }
+    }
+    return exchange.respond(refusal->status, type, refusal->body, more);
+  }
+  state_->lane().run(request, exchange);
+}
+
+std::optional<http::Response> RpcEndpoint::on_upgrade(const http::Request& request, Stream& stream,
+                                                      std::string_view rest) {
+  if (auto refusal = state_->not_for_you(request)) return refusal;
+  if (!state_->options.on_websocket) {
+    return refused(400, "this address takes no upgrade to another protocol");
+  }
+  if (auto refusal = WebSocketTransport::refusal(request)) return refusal;
+  if (state_->draining) return refused(503, "the server is shutting down");
+  const std::string peer(request.peer);
+  auto transport = WebSocketTransport::accept(state_->loop, std::move(stream), request, rest,
+                                              {.protocols = state_->options.protocols,
+                                               .limits = state_->peer.limits,
+                                               .clock = state_->peer.clock});
+  if (!transport) return refused(400, transport.error().message);
+  state_->options.on_websocket(*std::move(transport), peer);
+  return std::nullopt;
+}
+
+void RpcEndpoint::set_port(std::uint16_t port) noexcept { state_->options.access.port = port; }
+
+std::size_t RpcEndpoint::in_flight() const noexcept { return state_->busy.size(); }
+
+void RpcEndpoint::drain() {
+  state_->draining = true;
+  state_->idle.clear();
+  for (auto at = state_->busy.begin(); at != state_->busy.end();) {
+    Lane& lane = **at;
+    ++at;  // it may leave the list
+    lane.stop();
+    state_->settle(lane);
+  }
+}
+
+}  // namespace godwit::inline v0

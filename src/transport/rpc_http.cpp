@@ -1,0 +1,228 @@
+#include "godwit/transport/rpc_http.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <utility>
+#include <vector>
+
+#include "godwit/http/response.hpp"
+#include "godwit/io/timer.hpp"
+#include "godwit/json/document.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/message.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+/// Calls `visit` for each message of a text that is one or a batch.
+template <class Visit>
+void each_message(json::View text, Visit visit) {
+  if (!text.is_array()) return visit(text);
+  for (const json::View entry : text.items()) visit(entry);
+}
+
+class RpcHttp final : public rpc::Transport {
+ public:
+  RpcHttp(Loop& loop, const http::Url& url, const RpcHttpClientOptions& options)
+      : loop_(loop),
+        url_(url),
+        options_(options),
+        client_(loop, options.client),
+        patience_(loop),
+        self_(std::make_shared<RpcHttp*>(this)) {
+    if (url_.scheme == "ws") url_.scheme = "http";
+    if (url_.scheme == "wss") url_.scheme = "https";
+    if (!options_.fields.find("Accept")) options_.fields.add("Accept", "application/json");
+    options_.fields.set("Content-Type", "application/json");
+  }
+  ~RpcHttp() override { *self_ = nullptr; }
+
+  void start(rpc::Receiver& receiver) override { receiver_ = &receiver; }
+  std::string& output() override { return out_; }
+  void flush() override {}
+  void finish_message(std::size_t begin) override {
+    Post post{.message = out_.substr(begin), .fields = std::exchange(next_, {})};
+    out_.resize(begin);
+    if (closing_) return;
+    waiting_.push_back(std::move(post));
+    send_more();
+  }
+  void set_fields(const rpc::MessageFields& fields) override { next_ = fields; }
+  void when_flushed(Function<void()> done) override {
+    when_flushed_ = std::move(done);
+    settle();
+  }
+  void close() override {
+    if (std::exchange(closing_, true)) return;
+    // What was said is still heard, but nobody waits for answers.
+    patience_.start(options_.limits.eof_grace, [this] {
+      waiting_.clear();
+      calls_.clear();
+      settle();
+    });
+    settle();
+  }
+
+ private:
+  struct Post {
+    std::string message;
+    rpc::MessageFields fields;
+  };
+  /// One that is under way.
+  struct Call {
+    explicit Call(Loop& loop) : timer(loop) {}
+    http::FetchHandle fetch;
+    Timer timer;
+    std::vector<rpc::Id> ids;  // of the requests in it
+    std::string body;
+    int status = 0;
+  };
+  using Place = std::list<Call>::iterator;
+
+  void send_more() {
+    while (!waiting_.empty() && calls_.size() < std::max<std::size_t>(options_.requests, 1)) {
+      Post post = std::move(waiting_.front());
+      waiting_.pop_front();
+      http::Fields fields = options_.fields;
+      for (const auto& [name, value] : post.fields) {
+        if (http::is_token(name) && http::is_field_value(value)) fields.set(name, value);
+      }
+      const Place call = calls_.emplace(calls_.end(), loop_);
+      if (const auto text = document_.parse(post.message, {.depth = 100'000, .number_chars = 0})) {
+        each_message(*text, [&](json::View one) {
+          if (!one.find("method")) return;
+          const json::View id = one.find("id");
+          if (!id) return;
+          if (auto known = rpc::Id::from(id)) call->ids.push_back(*std::move(known));
+        });
+      }
+      call->timer.start(options_.answer_time,
+                        [this, call] { ended(call, error("the server did not answer in time")); });
+      call->fetch = client_.fetch(
+          {.method = "POST",
+           .url = url_,
+           .fields = std::move(fields),
+           .body = std::move(post.message),
+           .repeatable = {}},
+          {.on_head = [call](int status, http::FieldsView) { call->status = status; },
+           .on_body = [this, call](std::string_view piece) { gather(call, piece); },
+           .on_end = [this, call](Result<void> how) { ended(call, std::move(how)); }});
+    }
+  }
+
+  void gather(Place call, std::string_view piece) {
+    if (piece.size() > options_.limits.message_bytes_in - call->body.size()) {
+      return ended(call, error("the answer is larger than " +
+                               std::to_string(options_.limits.message_bytes_in) + " bytes"));
+    }
+    call->body += piece;
+  }
+
+  void ended(Place at, Result<void> how) {
+    std::list<Call> mine;
+    mine.splice(mine.end(), calls_, at);
+    Call& call = mine.front();
+    call.timer.cancel();
+    const std::shared_ptr<RpcHttp*> self = self_;
+    if (!closing_) {
+      deliver(call, how);
+      if (!*self) return;
+    }
+    send_more();
+    settle();
+  }
+
+  void deliver(Call& call, const Result<void>& how) {
+    if (!how) {
+      return fail(call.ids,
+                  Error{.code = rpc::code::connection_closed, .message = how.error().message});
+    }
+    const std::string status =
+        "HTTP " + std::to_string(call.status) + " " + std::string(http::reason_of(call.status));
+    const std::size_t size = call.body.size();
+    call.body.append(json::Document::padding, '\0');
+    const std::string_view text = std::string_view(call.body).substr(0, size);
+    const auto parsed =
+        document_.parse(text, json::ParseOptions::from(options_.limits), json::Document::padding);
+    if (size == 0 || !parsed || !(parsed->is_object() || parsed->is_array())) {
+      if (call.ids.empty() && call.status / 100 == 2) return;
+      return fail(call.ids, error(size == 0 || call.status / 100 != 2
+                                      ? "the server answered " + status + " and no result"
+                                      : "the server's answer is no JSON-RPC message"));
+    }
+    // Whatever is not answered by its id is answered all the same.
+    std::optional<Error> nobodys;
+    bool any = false;
+    each_message(*parsed, [&](json::View one) {
+      const auto id = rpc::Id::from(one.find("id"));
+      const auto found = id ? std::ranges::find(call.ids, *id) : call.ids.end();
+      if (found != call.ids.end()) {
+        call.ids.erase(found);
+        any = true;
+      } else if (const json::View wrong = one.find("error")) {
+        nobodys = Error{.code = wrong.find("code").as_int64().value_or(rpc::code::internal_error),
+                        .message = std::string(wrong.find("message").as_string().value_or(status)),
+                        .data = std::string(wrong.find("data") ? wrong.find("data").source() : "")};
+      }
+    });
+    if (!nobodys) nobodys = error("the server answered " + status + " but not this call");
+    const std::shared_ptr<RpcHttp*> self = self_;
+    if (any) receiver_->on_message(text, json::Document::padding);
+    if (*self) fail(call.ids, *nobodys);
+  }
+
+  /// Answers in place of the server.
+  void fail(const std::vector<rpc::Id>& ids, const Error& why) {
+    if (ids.empty()) {
+      options_.log.warning("a message over HTTP may not have arrived: " + why.message);
+      return;
+    }
+    const std::shared_ptr<RpcHttp*> self = self_;
+    for (const rpc::Id& id : ids) {
+      receiver_->on_message(rpc::serialize(rpc::make_error(id, why)), 0);
+      if (!*self || closing_) return;
+    }
+  }
+
+  void settle() {
+    if (!calls_.empty() || !waiting_.empty() || !(when_flushed_ || closing_)) return;
+    patience_.cancel();
+    loop_.post([self = self_] {
+      RpcHttp* const me = *self;
+      if (!me || !me->calls_.empty() || !me->waiting_.empty()) return;
+      if (me->when_flushed_) {
+        std::exchange(me->when_flushed_, nullptr)();
+        if (!*self) return;
+      }
+      if (!me->closing_ || std::exchange(me->told_, true) || !me->receiver_) return;
+      me->receiver_->on_close(error("the connection was closed here"));
+    });
+  }
+
+  Loop& loop_;
+  http::Url url_;
+  RpcHttpClientOptions options_;
+  http::HttpClient client_;
+  json::Document document_;
+  Timer patience_;
+  rpc::Receiver* receiver_ = nullptr;
+  std::string out_;
+  rpc::MessageFields next_;  // of the message that comes next
+  std::deque<Post> waiting_;
+  std::list<Call> calls_;
+  Function<void()> when_flushed_;
+  bool closing_ = false;
+  bool told_ = false;
+  std::shared_ptr<RpcHttp*> self_;
+};
+
+}  // namespace
+
+std::unique_ptr<rpc::Transport> connect_http(Loop& loop, const http::Url& url,
+                                             const RpcHttpClientOptions& options) {
+  return std::make_unique<RpcHttp>(loop, url, options);
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,432 @@
+#include "godwit/transport/websocket.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "websocket_handshake.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+using Event = WebSocketDecoder::Event;
+
+/// In a burst of large answers, this much is written without waiting for the end of the burst.
+constexpr std::size_t early_write = 256u << 10;
+/// What is still read from a peer that takes nothing any more.
+constexpr std::size_t last_words = 1u << 20;
+/// What an empty output buffer may keep.
+constexpr std::size_t keep_capacity = 256u << 10;
+
+std::string goodbye(std::uint16_t code, std::string_view words) {
+  std::string text = "the other side closed the connection";
+  if (code == close_code::none) return text;
+  text += " (" + std::to_string(code);
+  if (!words.empty()) text.append(": ").append(words);
+  return text + ")";
+}
+
+}  // namespace
+
+/// Marks the time in which input is delivered, and notices if the transport is destroyed in it.
+struct WebSocketTransport::Burst {
+  explicit Burst(WebSocketTransport& transport) : owner(&transport) { transport.burst_ = this; }
+  ~Burst() {
+    if (owner) owner->burst_ = nullptr;
+  }
+  bool alive() const noexcept { return owner != nullptr; }
+
+  WebSocketTransport* owner;
+};
+
+WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide side,
+                                       std::string_view rest, const WebSocketOptions& options,
+                                       std::string protocol)
+    : loop_(loop),
+      limits_(options.limits),
+      clock_(options.clock),
+      decoder_(side, options.limits),
+      stream_(std::move(stream)),
+      silence_(loop),
+      patience_(loop),
+      protocol_(std::move(protocol)),
+      side_(side),
+      self_(std::make_shared<WebSocketTransport*>(this)) {
+  stream_.set_handler(*this);
+  while (!rest.empty()) {
+    const std::span<char> space = decoder_.prepare();
+    const std::size_t size = std::min(space.size(), rest.size());
+    std::memcpy(space.data(), rest.data(), size);
+    decoder_.commit(size);
+    rest.remove_prefix(size);
+  }
+}
+
+WebSocketTransport::~WebSocketTransport() {
+  *self_ = nullptr;
+  if (burst_) burst_->owner = nullptr;
+}
+
+Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
+    Loop& loop, Stream stream, const http::Request& request, std::string_view rest,
+    const WebSocketOptions& options) {
+  if (const auto why = refusal(request)) return error("no WebSocket handshake: " + why->body);
+  std::string protocol = detail::chosen_protocol(request, options.protocols);
+  const std::string answer = detail::handshake_answer(request, protocol);
+  auto transport = std::make_unique<WebSocketTransport>(
+      loop, std::move(stream), WebSocketSide::server, rest, options, std::move(protocol));
+  transport->out_ = answer;
+  transport->ready_ = answer.size();
+  transport->write_out();
+  return transport;
+}
+
+void WebSocketTransport::start(rpc::Receiver& receiver) {
+  receiver_ = &receiver;
+  if (phase_ != Phase::idle) return;
+  phase_ = Phase::open;
+  heard_ = clock_->coarse();
+  watch_silence(limits_.ws_ping_time);
+  if (decoder_.partial()) {
+    loop_.post([self = self_] {
+      if (*self) (*self)->pump();
+    });
+  }
+  if (!paused_) stream_.resume();
+}
+
+// --- input
+
+std::span<char> WebSocketTransport::on_space() { return decoder_.prepare(); }
+
+void WebSocketTransport::on_data(std::size_t size) {
+  decoder_.commit(size);
+  heard_ = clock_->coarse();
+  pinged_ = false;
+  pump();
+}
+
+void WebSocketTransport::pump() {
+  if (burst_) return;  // a handler that runs the loop inside itself
+  Burst burst(*this);
+  while (!(paused_ && phase_ == Phase::open)) {  // if paused, the rest waits in the decoder
+    const Event event = decoder_.next();
+    if (event == Event::none) break;
+    handle(event);
+    if (!burst.alive()) return;
+  }
+  burst_ = nullptr;
+  write_out();
+  if (phase_ == Phase::closing && !end_seen_) stream_.resume();
+  if (end_seen_ && !paused_ && phase_ == Phase::open) {
+    phase_ = Phase::ended;
+    silence_.cancel();
+    if (unsent() > 0) {
+      patience_.start(limits_.eof_grace, [this] {
+        drop_output();
+        settle();
+      });
+    }
+  }
+  settle();
+}
+
+void WebSocketTransport::handle(Event event) {
+  const bool open = phase_ == Phase::open;
+  switch (event) {
+    case Event::none:
+      break;
+    case Event::message:
+      // After close() whatever comes is thrown away.
+      if (open) receiver_->on_message(decoder_.message(), decoder_.spare());
+      break;
+    case Event::ping:
+    case Event::pong:
+      if (!open) break;
+      if (too_many_control_frames()) {
+        failed_ = true;
+        start_closing(
+            error("the other side sent more than " + std::to_string(limits_.ws_control_frames) +
+                  " control frames in a second; the connection is closed"),
+            close_code::policy, "too many control frames");
+      } else if (event == Event::ping) {
+        send_control(WebSocketOpcode::pong, decoder_.payload());
+      }
+      break;
+    case Event::close: {
+      close_received_ = true;
+      if (!open) break;
+      const std::uint16_t code = decoder_.code();
+      start_closing(error(goodbye(code, decoder_.payload())), code, {});
+      break;
+    }
+    case Event::failed:
+      failed_ = true;
+      if (!open) break;
+      start_closing(
+          error("the other side broke the WebSocket protocol (" + std::to_string(decoder_.code()) +
+                "): " + std::string(decoder_.payload())),
+          decoder_.code(), decoder_.payload());
+      break;
+  }
+}
+
+bool WebSocketTransport::too_many_control_frames() {
+  if (heard_ - window_ >= std::chrono::seconds(1)) {
+    window_ = heard_;
+    control_frames_ = 0;
+  }
+  return ++control_frames_ > limits_.ws_control_frames;
+}
+
+void WebSocketTransport::on_end(const Result<void>& how) {
+  if (phase_ == Phase::closed || phase_ == Phase::ended) return;
+  end_seen_ = true;
+  if (phase_ == Phase::closing) return settle();
+  if (!write_failed_) {  // else that is the reason
+    reason_ = !how ? how.error()
+              : decoder_.partial()
+                  ? error("the other side closed the connection inside a message")
+                  : error("the other side closed the connection without a goodbye");
+  }
+  if (!paused_) pump();
+}
+
+/// A ping after a while without a byte, and the end after another.
+void WebSocketTransport::watch_silence(Duration wait) {
+  silence_.start(wait, [this] {
+    if (phase_ != Phase::open) return;
+    const Duration quiet = clock_->now() - heard_;
+    if (pinged_ && quiet >= 2 * limits_.ws_ping_time) {
+      return give_up(
+          error("the other side has not said a word for " +
+                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(quiet).count()) +
+                " seconds, not even to a ping"));
+    }
+    if (!pinged_ && quiet >= limits_.ws_ping_time) {
+      pinged_ = true;
+      send_control(WebSocketOpcode::ping, {});
+      write_out();
+      if (phase_ != Phase::open) return;
+    }
+    const Duration until = (pinged_ ? 2 : 1) * limits_.ws_ping_time - quiet;
+    watch_silence(std::max<Duration>(until, std::chrono::milliseconds(1)));
+  });
+}
+
+// --- output
+
+std::optional<std::uint32_t> WebSocketTransport::mask() const {
+  if (side_ == WebSocketSide::server) return std::nullopt;
+  static thread_local std::random_device random;  // RFC 6455 10.3: not to be guessed
+  return random();
+}
+
+void WebSocketTransport::frame(std::size_t begin, WebSocketOpcode opcode) {
+  finish_websocket_frame(out_, begin, opcode, mask());
+  ready_ = out_.size();
+}
+
+void WebSocketTransport::finish_message(std::size_t begin) {
+  if (write_failed_ || close_sent_) {
+    out_.resize(begin);
+    return;
+  }
+  const std::size_t waiting = unsent();
+  frame(begin, WebSocketOpcode::text);
+  if (!control_.empty()) {
+    out_ += std::exchange(control_, {});
+    ready_ = out_.size();
+  }
+  // Judged before this message: a single large answer is no fault of the peer.
+  if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
+    return give_up(error("the other side does not read: " + std::to_string(waiting) +
+                         " bytes are waiting for it; the connection is closed"));
+  }
+  if (!burst_ || unsent() > std::min(early_write, limits_.output_queue_bytes)) write_out();
+}
+
+/// Control frames go between messages; written with the next write_out().
+void WebSocketTransport::send_control(WebSocketOpcode opcode, std::string_view payload) {
+  if (write_failed_ || close_sent_) return;
+  if (out_.size() == ready_) {
+    out_ += payload;
+    return frame(ready_, opcode);
+  }
+  // A message is just being appended: its writer counts from the start.
+  const std::size_t begin = control_.size();
+  control_ += payload;
+  finish_websocket_frame(control_, begin, opcode, mask());
+}
+
+void WebSocketTransport::say_close(std::uint16_t code, std::string_view words) {
+  std::string payload;
+  if (code != close_code::none) {
+    payload.push_back(static_cast<char>(code >> 8));
+    payload.push_back(static_cast<char>(code & 0xff));
+    payload += words;
+  }
+  send_control(WebSocketOpcode::close, payload);
+  close_sent_ = true;
+}
+
+void WebSocketTransport::flush() { write_out(); }
+
+void WebSocketTransport::write_out() {
+  if (!blocked_ && unsent() > 0) {
+    auto put = stream_.write_some(std::string_view(out_).substr(sent_, unsent()));
+    if (!put) return broken(std::move(put).error());
+    sent_ += *put;
+    blocked_ = unsent() > 0;
+  }
+  compact();
+  if (!paused_ && unsent() > limits_.output_queue_bytes) {
+    paused_ = true;
+    if (phase_ == Phase::open) stream_.pause();
+  }
+}
+
+/// Forgets what was written, unless a message is just being appended.
+void WebSocketTransport::compact() {
+  if (out_.size() != ready_ || sent_ == 0) return;
+  if (sent_ == ready_) {
+    out_.clear();
+    sent_ = ready_ = 0;
+    if (out_.capacity() > keep_capacity) out_.shrink_to_fit();
+  } else if (sent_ > ready_ / 2) {
+    out_.erase(0, sent_);
+    ready_ -= std::exchange(sent_, 0);
+  }
+}
+
+void WebSocketTransport::on_writable() {
+  blocked_ = false;
+  heard_ = clock_->coarse();  // whoever reads is alive
+  pinged_ = false;
+  write_out();
+  if (phase_ == Phase::ended && unsent() > 0) {
+    patience_.start(limits_.eof_grace, [this] {
+      drop_output();
+      settle();
+    });
+  }
+  if (paused_ && unsent() <= limits_.output_queue_bytes / 2) {
+    paused_ = false;
+    if (phase_ == Phase::open) {
+      const std::shared_ptr<WebSocketTransport*> self = self_;
+      pump();
+      if (!*self) return;
+      if (phase_ == Phase::open && !paused_) stream_.resume();
+    }
+  }
+  settle();
+}
+
+void WebSocketTransport::drop_output() noexcept {
+  write_failed_ = true;
+  sent_ = ready_;
+  control_.clear();
+  compact();
+}
+
+/// Nothing can be written any more. What the other side said before it went is still delivered.
+void WebSocketTransport::broken(Error reason) {
+  drop_output();
+  if (phase_ != Phase::open) return settle();
+  reason_ = std::move(reason);
+  paused_ = false;
+  if (!end_seen_) return stream_.drain(last_words);
+  loop_.post([self = self_] {  // messages that were held back
+    if (*self) (*self)->pump();
+  });
+}
+
+// --- the end
+
+void WebSocketTransport::close() {
+  switch (phase_) {
+    case Phase::idle:
+    case Phase::open:
+      start_closing(error("the connection was closed here"), close_code::normal, {});
+      break;
+    case Phase::ended:
+    case Phase::closing:
+      break;
+    case Phase::closed:
+      if (shut_) break;
+      say_close(close_code::normal, {});
+      write_out();
+      if (unsent() == 0) stream_.shutdown_write();
+      break;
+  }
+}
+
+void WebSocketTransport::start_closing(Error reason, std::uint16_t code, std::string_view words) {
+  reason_ = std::move(reason);
+  phase_ = Phase::closing;
+  silence_.cancel();
+  say_close(code, words);
+  patience_.start(limits_.ws_close_time, [this] {
+    drop_output();
+    settle();
+  });
+  if (burst_) return;  // pump() goes on with it; until then a message may still be looked at
+  write_out();
+  // The goodbye of the other side is to be read, or at least its end: closing with bytes unread
+  // would make the system throw away what was written last.
+  if (!end_seen_) stream_.resume();
+  settle();
+}
+
+/// The end without a goodbye, since it would not arrive.
+void WebSocketTransport::give_up(Error reason) {
+  reason_ = std::move(reason);
+  phase_ = Phase::closing;
+  silence_.cancel();
+  drop_output();
+  settle();
+}
+
+/// Whether nothing more is to be written or waited for.
+bool WebSocketTransport::over() const noexcept {
+  if (phase_ == Phase::ended) return unsent() == 0;
+  if (phase_ != Phase::closing) return false;
+  if (write_failed_) return true;
+  if (unsent() > 0) return false;
+  // The server is the one that ends the connection below (RFC 6455 7.1.1).
+  return end_seen_ || (close_received_ && side_ == WebSocketSide::server);
+}
+
+/// Goes on with the end. From the loop, never inside a call.
+void WebSocketTransport::settle() {
+  if (phase_ == Phase::closing && failed_ && unsent() == 0 && !write_failed_ && !shut_) {
+    shut_ = true;
+    stream_.shutdown_write();
+  }
+  if (!over() && !(when_flushed_ && unsent() == 0)) return;
+  if (over()) patience_.cancel();
+  loop_.post([self = self_] {
+    WebSocketTransport* const me = *self;
+    if (!me) return;
+    if (me->when_flushed_ && me->unsent() == 0) {
+      std::exchange(me->when_flushed_, nullptr)();
+      if (!*self) return;
+    }
+    if (!me->over()) return;
+    if (std::exchange(me->phase_, Phase::closed) == Phase::closing || me->write_failed_) {
+      me->drop_output();
+      me->shut_ = true;
+      me->stream_.close();
+    }
+    if (me->receiver_) me->receiver_->on_close(std::exchange(me->reason_, {}));
+  });
+}
+
+void WebSocketTransport::when_flushed(Function<void()> done) {
+  when_flushed_ = std::move(done);
+  settle();
+}
+
+}  // namespace godwit::inline v0

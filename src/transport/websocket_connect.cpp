@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "godwit/http/response_parser.hpp"
+#include "godwit/transport/websocket.hpp"
+#include "websocket_handshake.hpp"
+
+namespace godwit::inline v0 {
+
+/// First the connection, then the handshake on it. Holds itself while it is under way, so that the
+/// program may destroy the connector in `done`.
+struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_from_this<State> {
+  State(Loop& loop_, const http::Url& url_, OnConnected done_,
+        const WebSocketConnectOptions& options_)
+      : loop(loop_),
+        url(url_),
+        done(std::move(done_)),
+        options(options_),
+        connector(loop_),
+        timer(loop_),
+        parser(options_.websocket.limits),
+        key(detail::websocket_key()) {}
+
+  Loop& loop;
+  http::Url url;
+  OnConnected done;
+  WebSocketConnectOptions options;
+  Connector connector;
+  Timer timer;
+  http::ResponseParser parser;
+  std::string key;
+  std::string out;
+  std::optional<Stream> stream;
+  bool over = false;
+
+  void start() {
+    ConnectOptions& connect = options.connect;
+    if (url.secure() && !connect.tls) {
+      auto context = TlsContext::client({.protocols = {"http/1.1"}});
+      if (!context) return fail_later(std::move(context).error());
+      connect.tls = *std::move(context);
+    }
+    if (!url.secure()) connect.tls.reset();
+    try {
+      out = detail::handshake_request(url, key, options.websocket.protocols, options.fields);
+    } catch (const std::exception& e) {  // a subprotocol or target that HTTP cannot carry
+      return fail_later(
+          error(std::string("the WebSocket handshake cannot be written: ") + e.what()));
+    }
+    connector.tcp(
+        Address{.host = url.host, .port = url.port},
+        [weak = weak_from_this()](Result<Stream> connection) {
+          if (const auto self = weak.lock()) self->connected(std::move(connection));
+        },
+        connect);
+  }
+
+  void connected(Result<Stream> connection) {
+    if (!connection) return finish(std::move(connection).error());
+    stream.emplace(*std::move(connection));
+    stream->set_handler(*this);
+    timer.start(options.websocket.limits.ws_handshake_time, [this] {
+      finish(error("the server did not answer the WebSocket handshake in time"));
+    });
+    parser.begin("GET");
+    on_writable();
+    if (!over) stream->resume();
+  }
+
+  void on_writable() override {
+    if (over || out.empty()) return;
+    auto put = stream->write_some(out);
+    if (!put) return;  // what the server said, or that it is gone, is seen when reading
+    out.erase(0, *put);
+  }
+  std::span<char> on_space() override { return parser.prepare(); }
+  void on_data(std::size_t size) override {
+    parser.commit(size);
+    pump();
+  }
+  void on_end(const Result<void>& how) override {
+    if (!how) return finish(how.error());
+    parser.finish();
+    pump();
+    if (!over) finish(error("the server closed the connection inside the WebSocket handshake"));
+  }
+
+  void pump() {
+    using Event = http::ResponseParser::Event;
+    while (!over) {
+      const Event event = parser.next();
+      if (event == Event::none) return;
+      if (event == Event::failed) return finish(parser.error());
+      if (event != Event::head) continue;
+      const auto& protocols = options.websocket.protocols;
+      if (auto refused =
+              detail::handshake_refused(parser.status(), parser.fields(), key, protocols)) {
+        return finish(*std::move(refused));
+      }
+      std::string protocol(parser.fields().find("Sec-WebSocket-Protocol").value_or(""));
+      stream->pause();
+      // The end of the head is the end of the response.
+      while (parser.next() == Event::body) {
+      }
+      const std::string rest(parser.rest());
+      auto transport =
+          std::make_unique<WebSocketTransport>(loop, std::move(*stream), WebSocketSide::client,
+                                               rest, options.websocket, std::move(protocol));
+      return finish(std::unique_ptr<rpc::Transport>(std::move(transport)));
+    }
+  }
+
+  void fail_later(Error why) {
+    loop.post([weak = weak_from_this(), why = std::move(why)]() mutable {
+      if (const auto self = weak.lock()) self->finish(std::move(why));
+    });
+  }
+
+  void finish(Result<std::unique_ptr<rpc::Transport>> outcome) {
+    if (std::exchange(over, true)) return;
+    timer.cancel();
+    const auto self = shared_from_this();
+    // The stream may be in the middle of a callback to this: all of it goes later.
+    loop.post([self] { self->stream.reset(); });
+    OnConnected call = std::exchange(done, nullptr);
+    if (call) call(std::move(outcome));
+  }
+};
+
+WebSocketConnector::WebSocketConnector(std::shared_ptr<State> state) noexcept
+    : state_(std::move(state)) {}
+WebSocketConnector::WebSocketConnector(WebSocketConnector&&) noexcept = default;
+WebSocketConnector& WebSocketConnector::operator=(WebSocketConnector&&) noexcept = default;
+WebSocketConnector::~WebSocketConnector() = default;
+
+WebSocketConnector connect_websocket(Loop& loop, const http::Url& url,
+                                     WebSocketConnector::OnConnected done,
+                                     const WebSocketConnectOptions& options) {
+  auto state = std::make_shared<WebSocketConnector::State>(loop, url, std::move(done), options);
+  state->start();
+  return WebSocketConnector(std::move(state));
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,7 @@
+#include "godwit/web/event_store.hpp"
+
+namespace godwit::inline v0 {
+
+EventStore::~EventStore() = default;
+
+}  // namespace godwit::inline v0

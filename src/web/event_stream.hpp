@@ -1,0 +1,82 @@
+// EventStream: the way back of one HTTP request of a stateful client: undecided at first, then one
+// whole answer or a stream of events. Events are kept before they are sent, so that a client whose
+// connection broke, or was let go, can come back for the rest with the id of the last one it got.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "endpoint_impl.hpp"
+#include "godwit/http/exchange.hpp"
+
+namespace godwit::inline v0::detail {
+
+class HttpSession;
+
+class EventStream final : private http::Exchange::Owner {
+ public:
+  explicit EventStream(Endpoint::Impl& endpoint) : endpoint_(endpoint) {}
+  ~EventStream() override;
+  EventStream(const EventStream&) = delete;
+  EventStream& operator=(const EventStream&) = delete;
+
+  /// Begins anew, for this session.
+  void open(HttpSession& session, http::Exchange* exchange, http::Fields more);
+  /// From now on the client may go away at any time.
+  void leave_stack();
+
+  /// A message that is not the answer.
+  void message(std::string_view text);
+  /// The answer. The stream is over.
+  void answer(int status, std::string_view text);
+  /// There will be no answer.
+  void no_answer();
+  /// Begins the stream of events, if it has not begun; `prime` gives the client an id to come back
+  /// with before there is an event.
+  void begin(bool prime);
+  /// Goes on for a client that came back. False, with nothing done, if events that it lacks are
+  /// gone.
+  bool resume(http::Exchange& exchange, std::uint64_t after, http::Fields more);
+  /// Ends the connection and not the stream.
+  void let_go();
+  /// Says something that means nothing, if nothing was said since the last time.
+  void keep_alive();
+  /// Breaks the connection off.
+  void hang_up();
+  /// Ends the connection in order, for good.
+  void finish();
+  /// Tells the client an id to come back with.
+  void prime();
+  /// Gives up what was not sent yet.
+  void skip() noexcept { sent_ = last_; }
+
+  bool finished() const noexcept { return finished_; }
+  bool begun() const noexcept { return begun_; }
+  bool attached() const noexcept { return exchange_ != nullptr; }
+  const std::string& name() const noexcept { return name_; }
+  /// Number of the last event that was handed to a connection.
+  std::uint64_t sent() const noexcept { return sent_; }
+
+ private:
+  void on_gone() override;
+  void attach(http::Exchange& exchange);
+  void detach() noexcept;
+  std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }
+  void push(std::string_view bytes);
+  void write_kept(std::uint64_t number, std::string_view data);
+
+  Endpoint::Impl& endpoint_;
+  HttpSession* session_ = nullptr;
+  http::Exchange* exchange_ = nullptr;
+  http::Fields more_;
+  std::string name_;  // nobody can guess it; empty before the first event
+  std::uint64_t last_ = 0;
+  std::uint64_t sent_ = 0;
+  bool begun_ = false;
+  bool finished_ = false;
+  bool quiet_ = true;  // nothing was written since the last keep_alive()
+};
+
+}  // namespace godwit::inline v0::detail

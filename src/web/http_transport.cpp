@@ -1,0 +1,476 @@
+#include "godwit/web/http_transport.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "godwit/json/writer.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/carrier_error.hpp"
+#include "mcp/era/stateless.hpp"
+#include "transport_impl.hpp"
+#include "wire.hpp"
+
+namespace godwit::inline v0 {
+
+using detail::Outgoing;
+using detail::Post;
+using mcp::Operation;
+
+namespace {
+
+/// Requests that one server works on at a time; each is a connection. More wait their turn.
+constexpr std::size_t most_running = 100;
+/// Tools whose arguments are known to travel as header fields.
+constexpr std::size_t most_tools = 10'000;
+/// How long the end of a session may take.
+constexpr Duration longest_farewell = std::chrono::seconds(1);
+
+std::string error_text(const rpc::Id& id, const Error& error) {
+  std::string out;
+  json::Writer writer(out);
+  writer.begin_object();
+  writer.key("jsonrpc");
+  writer.value("2.0");
+  writer.key("id");
+  id.write(writer);
+  writer.key("error");
+  writer.begin_object();
+  writer.key("code");
+  writer.value(error.code);
+  writer.key("message");
+  writer.value(error.message);
+  if (!error.data.empty()) {
+    writer.key("data");
+    writer.raw(error.data);
+  }
+  writer.end_object();
+  writer.end_object();
+  return out;
+}
+
+/// Visible ASCII.
+bool is_session_id(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
+}
+
+bool counts(const Post& post) {
+  return !post.message().ids.empty() && !post.message().is(Operation::listen);
+}
+
+}  // namespace
+
+HttpTransport::Impl::Impl(Loop& loop_, HttpTransportOptions options_)
+    : loop(loop_),
+      options(std::move(options_)),
+      parse_options(json::ParseOptions::from(options.limits)),
+      client(loop, {.limits = options.limits,
+                    .proxy_from_environment = options.proxy_from_environment,
+                    .proxies = options.proxies,
+                    .tls = options.tls}),
+      closing(loop) {}
+
+// Sending.
+
+void HttpTransport::Impl::send(std::size_t begin) {
+  std::string body = begin == 0 ? std::exchange(out, {}) : out.substr(begin);
+  out.resize(begin);
+  rpc::MessageFields fields = std::exchange(next_fields, {});
+  if (phase != Phase::open) return;
+  const auto message = outgoing.parse(body, {.depth = 10'000});
+  if (message) {
+    const json::View root = *message;
+    return post(detail::read_outgoing(std::move(body), root), std::move(fields));
+  }
+  const Error why =
+      rpc::parse_error("nothing was sent, because it is no JSON: " + message.error().message);
+  options.log.error(why.message);
+  if (auto id = detail::id_in_broken(body)) {
+    Outgoing broken;
+    broken.ids.push_back(*std::move(id));
+    refuse(add(std::move(broken), {}), why);
+  }
+}
+
+HttpTransport::Impl::PostPtr HttpTransport::Impl::add(Outgoing message, rpc::MessageFields fields) {
+  const auto made = std::make_shared<Post>(*this, std::move(message), std::move(fields));
+  posts.insert(made);
+  for (const rpc::Id& id : made->waiting()) by_id.insert_or_assign(id, made);
+  return made;
+}
+
+/// Not at once: whoever sends it does not expect an answer before it is sent.
+void HttpTransport::Impl::refuse(const PostPtr& post, Error why) {
+  loop.post([weak = std::weak_ptr(post), why = std::move(why)] {
+    if (const auto refused = weak.lock()) refused->fail(why);
+  });
+}
+
+void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
+  if (message.is(Operation::cancelled) && cancel(message)) return;
+  if (message.is(Operation::initialize)) {
+    session.clear();
+    revision.clear();
+    stateless_revision.clear();
+  }
+  if (message.stateless()) stateless_revision = message.revision;
+  std::optional<Error> error;
+  for (const auto& [name, value] : fields) {
+    if (!http::is_token(name) || !http::is_field_value(value)) {
+      error = rpc::invalid_params("the header " + json::quote(name) + " cannot be sent");
+    }
+  }
+  if (lost) error = lost;
+  if (unsent > 4 * options.limits.output_queue_bytes) {
+    error =
+        Error{.code = rpc::code::busy,
+              .message = std::to_string(unsent) + " bytes are waiting for the server already; " +
+                         json::quote(message.method) + " was not sent"};
+  }
+  if (error && message.ids.empty()) return options.log.error(error->message);
+  const PostPtr made = add(std::move(message), std::move(fields));
+  if (error) return refuse(made, *std::move(error));
+  made->unsent_bytes = made->message().body.size();
+  unsent += made->unsent_bytes;
+  if (made->message().is(Operation::initialized)) greeting = true;
+  // What wants no answer never waits: a request of the server may depend on it.
+  if (!made->wants_answer()) return start(made);
+  waiting.push_back(made);
+  start_waiting();
+}
+
+/// Not before the handshake is over: some servers refuse requests that overtake its last word.
+void HttpTransport::Impl::start_waiting() {
+  while (!waiting.empty() && !greeting && running < most_running && phase == Phase::open) {
+    const PostPtr next = std::move(waiting.front());
+    waiting.pop_front();
+    start(next);
+  }
+}
+
+void HttpTransport::Impl::start(const PostPtr& post) {
+  if (counts(*post)) {
+    post->running = true;
+    ++running;
+  }
+  post->start();
+}
+
+/// Takes back a request. In the stateless era ending the connection says it all; true then.
+bool HttpTransport::Impl::cancel(const Outgoing& message) {
+  const auto found = message.cancels ? by_id.find(*message.cancels) : by_id.end();
+  if (found == by_id.end()) return revision.empty();
+  const PostPtr post = found->second;
+  const bool unknown = std::ranges::find(waiting, post) != waiting.end();
+  by_id.erase(found);
+  post->settle(*message.cancels);
+  if (post->wants_answer()) return false;  // to others of a batch
+  post->drop();
+  finished(*post);
+  return unknown || post->message().stateless();
+}
+
+http::Fields HttpTransport::Impl::fields_for(const Outgoing& message,
+                                             const rpc::MessageFields& more) const {
+  http::Fields fields = options.headers;
+  for (const auto& [name, value] : more) fields.set(name, value);
+  fields.set("Content-Type", detail::json_type);
+  fields.set("Accept", "application/json, text/event-stream");
+  const bool stateless =
+      message.stateless() ||
+      (revision.empty() && !message.is(Operation::initialize) && !stateless_revision.empty());
+  if (!stateless) {
+    if (!message.is(Operation::initialize)) add_session(fields);
+    return fields;
+  }
+  fields.set(mcp::header::protocol_version,
+             message.stateless() ? message.revision : stateless_revision);
+  if (!message.method.empty()) {
+    fields.set(mcp::header::method, mcp::header_value(message.method));
+  }
+  if (message.name) fields.set(mcp::header::name, mcp::header_value(*message.name));
+  if (!message.is(Operation::call_tool) || !message.name) return fields;
+  const auto tool = tools.find(*message.name);
+  if (tool == tools.end()) return fields;
+  json::Document document;
+  const auto root = document.parse(message.body, {.depth = 10'000});
+  if (!root) return fields;
+  const json::View arguments = root->find("params").find("arguments");
+  for (const mcp::ParamHeader& header : tool->second) {
+    if (const auto value = mcp::param_value(header, arguments)) {
+      fields.set(std::string(mcp::header::param) + header.name, mcp::header_value(*value));
+    }
+  }
+  return fields;
+}
+
+void HttpTransport::Impl::add_session(http::Fields& fields) const {
+  if (over_sse()) return;
+  if (!session.empty()) fields.set(mcp::header::session, session);
+  if (!revision.empty()) fields.set(mcp::header::protocol_version, revision);
+}
+
+http::HttpRequest HttpTransport::Impl::get() const {
+  http::HttpRequest request;
+  request.url = options.url;
+  request.fields = options.headers;
+  request.fields.set("Accept", detail::sse_type);
+  request.fields.set("Cache-Control", "no-cache");
+  add_session(request.fields);
+  return request;
+}
+
+// Receiving.
+
+bool HttpTransport::Impl::deliver(std::string_view text, Post* from) {
+  if (phase != Phase::open || !receiver) return true;
+  const auto parsed = incoming.parse(text, parse_options);
+  if (!parsed) {
+    options.log.warning("the server sent something that is no JSON: " + parsed.error().message);
+    return false;
+  }
+  const json::View root = *parsed;
+  const auto answered = [&](json::View message) -> bool {
+    const json::View id = message.find("id");
+    const auto key = rpc::Id::from(id);
+    const auto found = key ? by_id.find(*key) : by_id.end();
+    if (found == by_id.end()) return false;
+    const PostPtr post = found->second;
+    learn(*post, message);
+    by_id.erase(found);
+    post->settle(*key);
+    return true;
+  };
+  if (root.is_array()) {
+    for (const json::View entry : root.items()) {
+      if (!entry.find("method")) answered(entry);
+    }
+  } else if (!root.find("method")) {
+    const json::View id = root.find("id");
+    const bool nameless = !id || id.is_null();
+    if (nameless && from && from->waiting().size() == 1) {
+      if (const auto said = detail::error_of(root)) {
+        const rpc::Id mine = from->waiting().front();
+        answer(mine, *said);
+        return true;
+      }
+    }
+    if (!answered(root)) {
+      options.log.debug("an answer that nobody waits for was ignored");
+      return true;
+    }
+  }
+  receiver->on_message(text, 0);
+  return true;
+}
+
+void HttpTransport::Impl::answer(const rpc::Id& id, const Error& error) {
+  const auto found = by_id.find(id);
+  if (found == by_id.end()) return;
+  const PostPtr post = found->second;
+  by_id.erase(found);
+  post->settle(id);
+  if (phase == Phase::open && receiver) receiver->on_message(error_text(id, error), 0);
+}
+
+void HttpTransport::Impl::learn(const Post& post, json::View answer) {
+  const json::View result = answer.find("result");
+  const Outgoing& asked = post.message();
+  if (asked.is(Operation::initialize)) {
+    const auto agreed = result.find("protocolVersion").as_string();
+    if (agreed && agreed->size() < 100 && http::is_field_value(*agreed)) revision = *agreed;
+  } else if (asked.is(Operation::list_tools) && asked.stateless() && result) {
+    learn_tools(post, result.find("tools"));
+  }
+}
+
+void HttpTransport::Impl::learn_tools(const Post& post, json::View listed) {
+  if (post.message().first_page) tools.clear();
+  for (const json::View tool : listed.items()) {
+    const auto name = tool.find("name").as_string();
+    if (!name) continue;
+    tools.erase(std::string(*name));
+    auto headers = mcp::param_headers(tool.find("inputSchema"));
+    if (headers && !headers->empty() && tools.size() < most_tools) {
+      tools.emplace(*name, *std::move(headers));
+    }
+  }
+}
+
+void HttpTransport::Impl::begin_session(const http::FieldsView& fields) {
+  const auto id = fields.find(mcp::header::session);
+  session = id && is_session_id(*id) ? std::string(*id) : std::string();
+}
+
+void HttpTransport::Impl::session_ended(Post& post) {
+  const auto self = shared_from_this();
+  if (!lost) {
+    lost = mcp::carrier_error("the server ended the session (HTTP 404); begin a new one",
+                              {.status = 404, .session_ended = true});
+    session.clear();
+    if (stream) stream->drop();
+    if (phase == Phase::open) closing.start(longest_farewell, [this] { end(*lost); });
+  }
+  const auto never_sent = std::exchange(waiting, {});
+  post.fail(*lost);
+  for (const PostPtr& each : never_sent) each->fail(*lost);
+}
+
+// What is under way.
+
+void HttpTransport::Impl::sent(Post& post) { unsent -= std::exchange(post.unsent_bytes, 0); }
+
+void HttpTransport::Impl::release(Post& post) {
+  if (!std::exchange(post.running, false)) return;
+  --running;
+  start_waiting();
+}
+
+void HttpTransport::Impl::finished(Post& post) {
+  const auto found = posts.find(std::static_pointer_cast<Post>(post.shared_from_this()));
+  if (found == posts.end()) return;
+  const PostPtr over = *found;
+  forget(over);
+  if (post.message().is(Operation::initialized)) greeted(false);
+  start_waiting();
+  tell_flushed();
+  // Later, because the answer may just be on its way to the receiver.
+  if (lost && by_id.empty() && phase == Phase::open) {
+    closing.start(Duration(0), [this] { end(*lost); });
+  }
+}
+
+void HttpTransport::Impl::greeted(bool accepted) {
+  if (!std::exchange(greeting, false)) return;
+  if (accepted && phase == Phase::open && !over_sse()) {
+    stream = std::make_shared<detail::ServerStream>(*this);
+    stream->start();
+  }
+  start_waiting();
+}
+
+void HttpTransport::Impl::forget(const PostPtr& post) {
+  sent(*post);
+  if (std::exchange(post->running, false)) --running;
+  std::erase(waiting, post);
+  for (const rpc::Id& id : post->waiting()) {
+    const auto found = by_id.find(id);
+    if (found != by_id.end() && found->second == post) by_id.erase(found);
+  }
+  posts.erase(post);
+}
+
+void HttpTransport::Impl::try_sse(Post& post, Error why) {
+  sse = std::make_shared<detail::SseStream>(
+      *this, std::static_pointer_cast<Post>(post.shared_from_this()), std::move(why));
+  sse->start();
+}
+
+// The end.
+
+bool HttpTransport::Impl::is_flushed() const noexcept {
+  return phase == Phase::closed ||
+         std::ranges::all_of(posts, [](const PostPtr& post) { return counts(*post); });
+}
+
+void HttpTransport::Impl::when_flushed(Function<void()> done) {
+  flushed = std::move(done);
+  tell_flushed();
+}
+
+void HttpTransport::Impl::tell_flushed() {
+  if (!is_flushed()) return;
+  if (phase == Phase::closing) end_session();
+  if (!flushed) return;
+  loop.post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    if (auto done = std::exchange(self->flushed, nullptr)) done();
+  });
+}
+
+void HttpTransport::Impl::drop_all() {
+  if (stream) stream->drop();
+  if (sse) sse->drop();
+  waiting.clear();
+  const auto all = posts;
+  for (const PostPtr& post : all) {
+    if (phase == Phase::closing && post->message().ids.empty()) continue;  // it may still arrive
+    post->drop();
+    forget(post);
+  }
+}
+
+void HttpTransport::Impl::close() {
+  if (phase != Phase::open) return;
+  phase = Phase::closing;
+  reason = Error{.code = rpc::code::connection_closed, .message = "the connection was closed here"};
+  drop_all();
+  closing.start(std::min(longest_farewell, options.limits.eof_grace), [this] { tell_closed(); });
+  tell_flushed();
+}
+
+/// The server may free what it keeps for us.
+void HttpTransport::Impl::end_session() {
+  if (farewell.active()) return;
+  if (session.empty()) return closing.start(Duration(0), [this] { tell_closed(); });
+  http::HttpRequest request = get();
+  request.method = "DELETE";
+  request.fields.remove("Accept");
+  session.clear();
+  farewell = client.fetch(std::move(request), {.on_end = [this](const Result<void>&) {
+                            tell_closed();  // whatever it said
+                          }});
+}
+
+void HttpTransport::Impl::end(Error why) {
+  if (phase != Phase::open) return;
+  phase = Phase::closed;
+  reason = std::move(why);
+  drop_all();
+  closing.start(Duration(0), [this] { tell_closed(); });
+}
+
+void HttpTransport::Impl::tell_closed() {
+  const auto self = shared_from_this();
+  phase = Phase::closed;
+  closing.cancel();
+  drop_all();
+  client.close_idle();
+  tell_flushed();
+  if (rpc::Receiver* const to = std::exchange(receiver, nullptr)) to->on_close(reason);
+}
+
+void HttpTransport::Impl::abandon() {
+  receiver = nullptr;
+  flushed = nullptr;
+  phase = Phase::closed;
+  drop_all();
+  closing.cancel();
+  farewell.cancel();
+}
+
+// The public face.
+
+HttpTransport::HttpTransport(std::shared_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+
+std::unique_ptr<HttpTransport> HttpTransport::make(Loop& loop, HttpTransportOptions options) {
+  return std::unique_ptr<HttpTransport>(
+      new HttpTransport(std::make_shared<Impl>(loop, std::move(options))));
+}
+
+HttpTransport::~HttpTransport() { impl_->abandon(); }
+
+std::string& HttpTransport::output() { return impl_->out; }
+void HttpTransport::finish_message(std::size_t begin) { impl_->send(begin); }
+void HttpTransport::flush() {}
+void HttpTransport::set_fields(const rpc::MessageFields& fields) { impl_->next_fields = fields; }
+void HttpTransport::start(rpc::Receiver& receiver) { impl_->receiver = &receiver; }
+void HttpTransport::when_flushed(Function<void()> done) { impl_->when_flushed(std::move(done)); }
+void HttpTransport::close() { impl_->close(); }
+
+bool HttpTransport::is_session_ended(const Error& error) {
+  const auto failure = mcp::carrier_failure(error);
+  return failure && failure->session_ended;
+}
+
+}  // namespace godwit::inline v0

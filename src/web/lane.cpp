@@ -1,0 +1,180 @@
+#include "lane.hpp"
+
+#include "godwit/http/sse_event.hpp"
+#include "godwit/rpc/error_code.hpp"
+#include "mcp/era/stateless.hpp"
+#include "server/session.hpp"
+#include "wire.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+class RequestFields final : public mcp::CarrierFields {
+ public:
+  explicit RequestFields(const http::Request& request) : request_(request) {}
+  std::optional<std::string_view> find(std::string_view name) const override {
+    std::optional<std::string_view> found;
+    for (const http::Field& field : request_.fields) {
+      if (field.name.size() != name.size() || !http::same_name(field.name, name)) continue;
+      if (found) return std::nullopt;
+      found = field.value;
+    }
+    return found;
+  }
+
+ private:
+  const http::Request& request_;
+};
+
+}  // namespace
+
+Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {}
+
+Lane::~Lane() {
+  close();
+  if (!exchange_) return;
+  exchange_->abort();
+  --endpoint_.open_exchanges;
+}
+
+bool Lane::peer_is_idle() const noexcept {
+  return const_cast<Lane*>(this)->peer().in_flight() == 0;
+}
+
+void Lane::run(const http::Request& request, json::View message, http::Exchange& exchange,
+               http::Fields more) {
+  exchange_ = &exchange;
+  more_ = std::move(more);
+  streaming_ = false;
+  meta_ = message.find("params").find("_meta");
+  ++endpoint_.open_exchanges;
+  const RequestFields fields(request);
+  auto* session = static_cast<Session*>(peer().user().get());
+  session->carrier = &fields;
+  on_stack_ = true;
+  peer().receive(message);
+  on_stack_ = false;
+  session->carrier = nullptr;
+  meta_ = {};
+  if (done()) return;
+  if (peer_is_idle() || !message.find("id")) {  // nothing to answer: a notification
+    exchange_->respond(202, {}, {}, more_);
+    on_stack_ = true;
+    finished();
+    on_stack_ = false;
+    return;
+  }
+  exchange_->set_owner(this);
+  keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
+  rearm();
+}
+
+int Lane::status_of(const Error* error) const {
+  if (!error) return 200;
+  switch (error->code) {
+    case rpc::code::parse_error:
+    case rpc::code::invalid_request:
+    case mcp::code::header_mismatch:
+    case mcp::code::missing_capability:
+    case mcp::code::unsupported_version:
+      return 400;
+    case rpc::code::method_not_found:
+      return 404;
+    case rpc::code::invalid_params: {
+      // A request that does not say what each one must is refused as such; wrong arguments of a
+      // handler are an answer like any other.
+      mcp::RequestFacts facts;
+      return on_stack_ && mcp::read_facts(meta_, facts) ? 400 : 200;
+    }
+    default:
+      return 200;
+  }
+}
+
+void Lane::finish_answer(std::size_t begin, const Error* error) {
+  if (exchange_) {
+    if (!streaming_) {
+      exchange_->respond(status_of(error), json_type, written(begin), more_);
+    } else {
+      std::string event;
+      http::write_event(event, {.data = written(begin)});
+      exchange_->write(event);
+      exchange_->end();
+    }
+    finished();
+  }
+  endpoint_.buffer.resize(begin);
+}
+
+void Lane::finish_message(std::size_t begin) {
+  if (exchange_) {
+    std::string event;
+    http::write_event(event, {.data = written(begin)});
+    endpoint_.buffer.resize(begin);
+    push(event);
+  } else {
+    endpoint_.buffer.resize(begin);
+  }
+}
+
+void Lane::begin_stream() {
+  if (std::exchange(streaming_, true)) return;
+  exchange_->begin(200, sse_type, with_stream_fields(more_));
+  exchange_->set_owner(this);
+}
+
+void Lane::push(std::string_view bytes) {
+  begin_stream();
+  exchange_->write(bytes);
+  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) return;
+  endpoint_.log.warning("a client does not read its stream; its request is given up");
+  exchange_->abort();
+  on_gone();
+}
+
+void Lane::unanswered(rpc::Route) {
+  if (!exchange_) return;
+  spoilt_ = true;
+  if (streaming_) {
+    exchange_->end();
+  } else {
+    exchange_->respond(202, {}, {}, more_);
+  }
+  finished();
+}
+
+void Lane::on_gone() {
+  if (!exchange_) return;
+  spoilt_ = true;
+  finished();
+  peer().close();  // its handler should not work on for nobody
+  if (endpoint_.options.wake) endpoint_.options.wake();  // which leads to settle()
+}
+
+void Lane::processed() {
+  if (done() && !on_stack_ && peer_is_idle()) endpoint_.finished_lanes.push_back(this);
+}
+
+void Lane::finished() {
+  exchange_ = nullptr;
+  --endpoint_.open_exchanges;
+  keep_alive_.reset();
+  if (!on_stack_) endpoint_.finished_lanes.push_back(this);
+}
+
+void Lane::own_expire(TimePoint now) {
+  if (!exchange_ || !keep_alive_ || *keep_alive_ > now) return;
+  keep_alive_ = now + endpoint_.limits.sse_keep_alive;
+  std::string comment;
+  http::write_comment(comment);
+  push(comment);
+}
+
+void Lane::drain() {
+  peer().end_of_input(
+      Error{.code = rpc::code::connection_closed, .message = "the server is shutting down"});
+  peer().process();
+}
+
+}  // namespace godwit::inline v0::detail

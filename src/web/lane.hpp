@@ -1,0 +1,56 @@
+// Lane: carries one stateless request at a time to its own peer, and the answer back: whole, with a
+// status that fits it, or as a stream of events if something is said before the answer. A client
+// that goes away takes its request back.
+#pragma once
+
+#include "conversation.hpp"
+#include "godwit/http/exchange.hpp"
+#include "mcp/era/stateless_headers.hpp"
+
+namespace godwit::inline v0::detail {
+
+class Session;
+
+class Lane final : public Conversation, private http::Exchange::Owner {
+ public:
+  explicit Lane(Endpoint::Impl& endpoint);
+  ~Lane() override;
+
+  /// Serves the message. `more` are fields for the head of the answer.
+  void run(const http::Request& request, json::View message, http::Exchange& exchange,
+           http::Fields more);
+  /// The answer is complete, or nobody waits for it any more.
+  bool done() const noexcept { return exchange_ == nullptr; }
+  /// Whether it can serve another request.
+  bool reusable() const noexcept { return over() && !spoilt_; }
+  /// Whether nothing of it runs any more, or may.
+  bool over() const noexcept { return done() && (spoilt_ || peer_is_idle()); }
+  void drain();
+  void processed() override;
+
+  // Output
+  void finish_message(std::size_t begin) override;
+  void finish_answer(std::size_t begin, const Error* error) override;
+  void unanswered(rpc::Route route) override;
+
+ private:
+  void on_gone() override;
+  std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
+  void own_expire(TimePoint now) override;
+
+  bool peer_is_idle() const noexcept;
+  int status_of(const Error* error) const;
+  void begin_stream();
+  void push(std::string_view bytes);
+  void finished();
+
+  http::Exchange* exchange_ = nullptr;
+  http::Fields more_;
+  json::View meta_{};  // of the request, while it is on the stack
+  bool on_stack_ = false;
+  bool streaming_ = false;
+  bool spoilt_ = false;  // its handler may still run
+  std::optional<TimePoint> keep_alive_;
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,96 @@
+#include "godwit/web/metrics.hpp"
+
+#include "godwit/json/writer.hpp"
+
+namespace godwit::inline v0 {
+
+namespace {
+
+/// Upper bounds in seconds, without the last, which has none.
+constexpr std::array<double, 6> bounds = {0.0001, 0.001, 0.01, 0.1, 1, 10};
+constexpr std::array<std::string_view, 7> bound_names = {"0.0001", "0.001", "0.01", "0.1",
+                                                         "1",      "10",    "+Inf"};
+/// Whoever calls makes up names of methods: beyond so many they are counted as one.
+constexpr std::size_t most_methods = 64;
+constexpr std::string_view others = "other";
+
+void line(std::string& out, std::string_view name, std::string_view labels,
+          std::string_view value) {
+  out.append("godwit_").append(name).append(labels).append(" ").append(value).append("\n");
+}
+
+void head(std::string& out, std::string_view name, std::string_view type, std::string_view help) {
+  out.append("# HELP godwit_").append(name).append(" ").append(help).append("\n");
+  out.append("# TYPE godwit_").append(name).append(" ").append(type).append("\n");
+}
+
+}  // namespace
+
+rpc::Middleware Metrics::middleware() {
+  return {.before = {}, .after = [this](rpc::Outcome& outcome) {
+            count(outcome.method(), outcome.error() != nullptr, outcome.took());
+          }};
+}
+
+void Metrics::count(std::string_view method, bool failed, Duration took) {
+  const double seconds = std::chrono::duration<double>(took).count();
+  const std::lock_guard lock(mutex_);
+  auto found = methods_.find(method);
+  if (found == methods_.end()) {
+    const bool room = methods_.size() < most_methods && method.size() <= 100;
+    found = methods_.try_emplace(std::string(room ? method : others)).first;
+  }
+  Series& series = found->second;
+  ++(failed ? series.failed : series.good);
+  series.seconds += seconds;
+  std::size_t bucket = 0;
+  while (bucket < bounds.size() && seconds > bounds[bucket]) ++bucket;
+  ++series.within[bucket];
+}
+
+void Metrics::set(std::size_t part, const Part& numbers) {
+  const std::lock_guard lock(mutex_);
+  parts_[part] = numbers;
+}
+
+std::string Metrics::text() const {
+  const std::lock_guard lock(mutex_);
+  std::string out;
+  head(out, "requests_total", "counter", "Requests and notifications, by method and outcome.");
+  for (const auto& [method, series] : methods_) {
+    const std::string label = "{method=" + json::quote(method) + ",outcome=";
+    line(out, "requests_total", label + "\"ok\"}", std::to_string(series.good));
+    line(out, "requests_total", label + "\"error\"}", std::to_string(series.failed));
+  }
+  head(out, "request_seconds", "histogram", "From the arrival of a request to its answer.");
+  for (const auto& [method, series] : methods_) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < buckets; ++i) {
+      sum += series.within[i];
+      line(out, "request_seconds_bucket",
+           "{method=" + json::quote(method) + ",le=\"" + std::string(bound_names[i]) + "\"}",
+           std::to_string(sum));
+    }
+    const std::string label = "{method=" + json::quote(method) + "}";
+    line(out, "request_seconds_sum", label, std::to_string(series.seconds));
+    line(out, "request_seconds_count", label, std::to_string(sum));
+  }
+  Part all;
+  for (const auto& [number, part] : parts_) {
+    all.sessions += part.sessions;
+    all.open_exchanges += part.open_exchanges;
+    all.bytes_in += part.bytes_in;
+    all.bytes_out += part.bytes_out;
+  }
+  head(out, "sessions", "gauge", "Stateful clients that have a session.");
+  line(out, "sessions", "", std::to_string(all.sessions));
+  head(out, "open_exchanges", "gauge", "HTTP requests and streams that are open.");
+  line(out, "open_exchanges", "", std::to_string(all.open_exchanges));
+  head(out, "received_bytes_total", "counter", "Bytes of messages received.");
+  line(out, "received_bytes_total", "", std::to_string(all.bytes_in));
+  head(out, "sent_bytes_total", "counter", "Bytes of messages sent.");
+  line(out, "sent_bytes_total", "", std::to_string(all.bytes_out));
+  return out;
+}
+
+}  // namespace godwit::inline v0

@@ -1,0 +1,66 @@
+#include "outgoing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "godwit/http/fields.hpp"
+#include "godwit/json/document.hpp"
+#include "mcp/era/stateless.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+void take_id(Outgoing& out, json::View message) {
+  if (!message.find("method")) return;
+  if (const json::View id = message.find("id")) {
+    if (auto read = rpc::Id::from(id)) out.ids.push_back(*std::move(read));
+  }
+}
+
+/// The member of params that names what a request is about.
+std::string_view naming_member(const Outgoing& out) {
+  if (out.is(mcp::Operation::call_tool) || out.is(mcp::Operation::get_prompt)) return "name";
+  if (out.is(mcp::Operation::read_resource)) return "uri";
+  return out.method.starts_with("tasks/") ? "taskId" : "";
+}
+
+}  // namespace
+
+Outgoing read_outgoing(std::string body, json::View message) {
+  Outgoing out;
+  take_id(out, message);
+  for (const json::View entry : message.items()) take_id(out, entry);
+  if (const auto method = message.find("method").as_string()) {
+    const json::View params = message.find("params");
+    const json::View meta = params.find("_meta");
+    out.method = *method;
+    if (mcp::is_stateless(meta)) {
+      const auto revision = meta.find(mcp::meta_key::protocol_version).as_string();
+      if (revision && http::is_field_value(*revision)) out.revision = *revision;
+    }
+    const mcp::Dialect& dialect =
+        out.stateless() ? mcp::stateless_dialect() : mcp::newest_stateful();
+    if (const mcp::Method* row = dialect.find(out.method, mcp::Side::server)) {
+      out.operation = row->operation;
+    }
+    if (const std::string_view member = naming_member(out); !member.empty()) {
+      if (const auto name = params.find(member).as_string()) out.name.emplace(*name);
+    }
+    out.first_page = !params.find("cursor");
+    if (out.is(mcp::Operation::cancelled)) out.cancels = rpc::Id::from(params.find("requestId"));
+  }
+  out.body = std::move(body);
+  return out;
+}
+
+std::optional<rpc::Id> id_in_broken(std::string_view text) {
+  constexpr std::string_view begin = R"({"jsonrpc":"2.0","id":)";
+  if (!text.starts_with(begin)) return std::nullopt;
+  text.remove_prefix(begin.size());
+  json::Document document;
+  const auto id = document.parse(text.substr(0, std::min(text.find(",\"method\""), text.size())));
+  return id ? rpc::Id::from(*id) : std::nullopt;
+}
+
+}  // namespace godwit::inline v0::detail

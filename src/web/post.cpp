@@ -1,0 +1,204 @@
+#include "post.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "godwit/http/response.hpp"
+#include "godwit/json/document.hpp"
+#include "godwit/json/writer.hpp"
+#include "mcp/carrier_error.hpp"
+#include "mcp/era/stateless_headers.hpp"
+#include "transport_impl.hpp"
+#include "wire.hpp"
+
+namespace godwit::inline v0::detail {
+
+namespace {
+
+/// Attempts in a row to come back to a stream, without a single event.
+constexpr unsigned most_attempts = 5;
+/// How long a stream may stay open after the last answer; ended properly it can be used again.
+constexpr Duration linger_time = std::chrono::seconds(2);
+/// Of a body that is shown to a person.
+constexpr std::size_t most_shown = 200;
+
+std::string sentence(const Received& received, const http::Url& from) {
+  std::string out = "HTTP " + std::to_string(received.status) + " " +
+                    std::string(http::reason_of(received.status));
+  if (received.status / 100 == 3 && !received.location.empty()) {
+    const auto to = from.resolve(received.location);
+    out += ": the server redirects to " +
+           (to ? to->origin() : json::quote(received.location.substr(0, most_shown))) +
+           ", which is not followed; use that address if it is the right one";
+  } else if (!received.body.empty()) {
+    out += ": " + json::quote(std::string_view(received.body).substr(0, most_shown));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Error> error_of(json::View message) {
+  const json::View object = message.find("error");
+  const auto code = object.find("code").as_int64();
+  const auto text = object.find("message").as_string();
+  if (!code || !text) return std::nullopt;
+  return Error{.code = *code,
+               .message = std::string(*text),
+               .data = std::string(object.find("data").source())};
+}
+
+Post::Post(HttpTransport::Impl& core, Outgoing message, rpc::MessageFields fields)
+    : Reception(core),
+      message_(std::move(message)),
+      fields_(std::move(fields)),
+      waiting_(message_.ids) {}
+
+void Post::start() {
+  http::HttpRequest request;
+  request.method = "POST";
+  request.url = core_.target();
+  request.fields = core_.fields_for(message_, fields_);
+  request.body = message_.body;
+  request.repeatable = message_.repeatable();
+  in_session_ = request.fields.find(mcp::header::session).has_value();
+  resuming_ = false;
+  send(std::move(request));
+}
+
+void Post::settle(const rpc::Id& id) {
+  std::erase(waiting_, id);
+  if (!waiting_.empty()) return;
+  if (!active()) return core_.finished(*this);
+  core_.release(*this);
+  linger();
+}
+
+void Post::linger() {
+  after(linger_time, [this] {
+    const auto self = shared_from_this();
+    drop();
+    core_.finished(*this);
+  });
+}
+
+void Post::fail(const Error& why) {
+  const auto self = shared_from_this();
+  const auto core = core_.shared_from_this();
+  drop();
+  const std::vector<rpc::Id> ids = waiting_;
+  for (const rpc::Id& id : ids) core_.answer(id, why);
+  core_.finished(*this);
+}
+
+void Post::fail(std::string why, int status) {
+  fail(mcp::carrier_error(std::move(why), {.status = status}));
+}
+
+void Post::on_head(int status, const http::FieldsView& fields) {
+  core_.sent(*this);
+  if (message_.ids.empty()) linger();
+  if (!message_.is(mcp::Operation::initialize)) message_.body = {};
+  if (status / 100 != 2) return;
+  if (message_.is(mcp::Operation::initialize)) core_.begin_session(fields);
+  if (message_.is(mcp::Operation::initialized)) core_.greeted(true);
+}
+
+void Post::on_event(const http::SseEvent& event) {
+  const bool message = event.event.empty() || event.event == "message";
+  if (message && !event.data.empty()) core_.deliver(event.data, this);
+}
+
+void Post::on_done(const Received& received) {
+  core_.sent(*this);
+  if (message_.ids.empty()) return told(received);
+  if (!wants_answer()) return core_.finished(*this);
+  if (received.status == 0 || !received.how) return broken(received);
+  if (!received.accepted()) return refused(received);
+  if (received.is_stream()) return broken(received);
+  answered(received);
+}
+
+/// The end of a message that wants no answer.
+void Post::told(const Received& received) {
+  if (received.status == 404 && in_session_) return core_.session_ended(*this);
+  if (!received.accepted()) {
+    core_.options.log.warning(
+        "the server did not take " +
+        (message_.method.empty() ? std::string("an answer") : json::quote(message_.method)) + ": " +
+        (received.status ? sentence(received, core_.target())
+         : received.how  ? std::string("no answer")
+                         : received.how.error().message));
+  }
+  core_.finished(*this);
+}
+
+void Post::answered(const Received& received) {
+  if (core_.over_sse()) return;  // the answer comes by the other stream
+  if (received.type != json_type) {
+    return fail("the server answered " + json::quote(message_.method) + " with " +
+                    sentence(received, core_.target()) + " of type " + json::quote(received.type) +
+                    "; expected was application/json or text/event-stream",
+                received.status);
+  }
+  const bool json = core_.deliver(received.body, this);
+  if (!wants_answer()) return core_.finished(*this);
+  fail("the server answered " + json::quote(message_.method) + " with " +
+           (json ? "something that is no answer to it: " : "something that is no JSON: ") +
+           json::quote(std::string_view(received.body).substr(0, most_shown)),
+       received.status);
+}
+
+void Post::refused(const Received& received) {
+  const int status = received.status;
+  if (status == 404 && in_session_) return core_.session_ended(*this);
+  json::Document document;
+  const auto body = document.parse(received.body, core_.parse_options);
+  std::optional<Error> said = body ? error_of(*body) : std::nullopt;
+  if (resuming_) {
+    if (status >= 500) return resume();
+    return fail("the answer to " + json::quote(message_.method) +
+                    " is lost: the stream broke, and " + "the server refused to resume it with " +
+                    sentence(received, core_.target()),
+                status);
+  }
+  // Who may not ask is told so in the words of HTTP, which say more than a code of JSON-RPC.
+  const bool forbidden = status == 401 || status == 403;
+  Error why = said && !forbidden
+                  ? *std::move(said)
+                  : mcp::carrier_error("the server refused " + json::quote(message_.method) +
+                                           " with " + sentence(received, core_.target()),
+                                       {.status = status});
+  const bool unknown = status == 400 || status == 404 || status == 405;
+  if (message_.is(mcp::Operation::initialize) && unknown && !core_.over_sse()) {
+    return core_.try_sse(*this, std::move(why));
+  }
+  fail(why);
+}
+
+/// The connection ended before the answer came.
+void Post::broken(const Received& received) {
+  if (!message_.stateless() && resumable() && !received.too_large) return resume();
+  if (received.how) {
+    return fail("the server ended the stream without an answer to " + json::quote(message_.method));
+  }
+  fail("no answer to " + json::quote(message_.method) + ": " + received.how.error().message);
+}
+
+void Post::resume() {
+  resuming_ = true;
+  if (fruitless() >= most_attempts) {
+    return fail("the answer to " + json::quote(message_.method) +
+                " is lost: the stream broke, and " + std::to_string(most_attempts) +
+                " attempts to resume it brought nothing");
+  }
+  later([this] {
+    const auto self = shared_from_this();
+    http::HttpRequest request = core_.get();
+    in_session_ = request.fields.find(mcp::header::session).has_value();
+    request.fields.set("Last-Event-ID", last_id());
+    send(std::move(request));
+  });
+}
+
+}  // namespace godwit::inline v0::detail

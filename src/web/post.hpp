@@ -1,0 +1,61 @@
+// Post: a message that a client sends, until each request in it has its answer.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "godwit/base/error.hpp"
+#include "godwit/http/fields.hpp"
+#include "godwit/rpc/id.hpp"
+#include "outgoing.hpp"
+#include "reception.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// The error that a message of JSON-RPC says.
+std::optional<Error> error_of(json::View message);
+
+class Post final : public Reception {
+ public:
+  Post(HttpTransport::Impl& core, Outgoing message, rpc::MessageFields fields);
+
+  void start();
+  /// This request has its answer.
+  void settle(const rpc::Id& id);
+  /// Answers what is not answered yet, and is over.
+  void fail(const Error& why);
+
+  const Outgoing& message() const noexcept { return message_; }
+  /// Requests without an answer.
+  const std::vector<rpc::Id>& waiting() const noexcept { return waiting_; }
+  bool wants_answer() const noexcept { return !waiting_.empty(); }
+
+  // For the transport's own account.
+  bool running = false;          // among those that the server works on
+  std::size_t unsent_bytes = 0;  // among what waits to be sent
+
+ private:
+  void on_head(int status, const http::FieldsView& fields) override;
+  void on_event(const http::SseEvent& event) override;
+  void on_done(const Received& received) override;
+
+  /// Ends it soon if the server does not.
+  void linger();
+  void told(const Received& received);
+  void answered(const Received& received);
+  void refused(const Received& received);
+  void broken(const Received& received);
+  void resume();
+  /// The server is gone, or talks about something else.
+  void fail(std::string why, int status = 0);
+
+  Outgoing message_;
+  rpc::MessageFields fields_;
+  std::vector<rpc::Id> waiting_;
+  bool in_session_ = false;  // it was sent with the id of a session
+  bool resuming_ = false;    // what comes back belongs to a GET
+};
+
+}  // namespace godwit::inline v0::detail

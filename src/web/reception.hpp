@@ -1,0 +1,91 @@
+// Reception: an HTTP request of the client transport and what comes back: events one by one,
+// anything else whole. It can come back to an event stream that broke off.
+//
+// Held by shared_ptr, because every callback may end the transport and all of this with it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "godwit/base/clock.hpp"
+#include "godwit/base/function.hpp"
+#include "godwit/base/result.hpp"
+#include "godwit/http/fields.hpp"
+#include "godwit/http/http_client.hpp"
+#include "godwit/http/sse_decoder.hpp"
+#include "godwit/io/timer.hpp"
+#include "godwit/web/http_transport.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// An answer that is over.
+struct Received {
+  /// 0 if not even its head came.
+  int status = 0;
+  /// The Content-Type without parameters, in lower case.
+  std::string type{};
+  /// Of anything but an event stream.
+  std::string body{};
+  /// Where a redirect points to.
+  std::string location{};
+  Result<void> how{};
+  /// It was broken off here, because it is larger than the limits allow.
+  bool too_large = false;
+
+  bool accepted() const noexcept { return status / 100 == 2; }
+  bool is_stream() const noexcept;
+};
+
+class Reception : public std::enable_shared_from_this<Reception> {
+ public:
+  explicit Reception(HttpTransport::Impl& core);
+  virtual ~Reception();
+
+  /// No callback comes any more.
+  void drop() noexcept;
+
+ protected:
+  void send(http::HttpRequest request);
+
+  virtual void on_head(int status, const http::FieldsView& fields);
+  virtual void on_event(const http::SseEvent& event) = 0;
+  virtual void on_done(const Received& received) = 0;
+
+  /// Events had ids: the server lets us come back.
+  bool resumable() const noexcept { return !last_id_.empty(); }
+  const std::string& last_id() const noexcept { return last_id_; }
+  /// Waits as long as the server wants, longer after each time in a row that brought nothing, and
+  /// then does it.
+  void later(Function<void()> again);
+  /// How many times in a row that was.
+  unsigned fruitless() const noexcept { return fruitless_; }
+  /// Calls it after this time, instead of what later() waits for.
+  void after(Duration delay, Function<void()> call) { timer_.start(delay, std::move(call)); }
+  void stop_waiting() noexcept { timer_.cancel(); }
+  /// Something is still to come.
+  bool active() const noexcept { return fetch_.active(); }
+
+  HttpTransport::Impl& core_;
+
+ private:
+  void take_head(int status, const http::FieldsView& fields);
+  void take_body(std::string_view piece);
+  void take_end(Result<void> how);
+  void too_large();
+
+  http::FetchHandle fetch_;
+  std::optional<http::SseDecoder> events_;
+  Received received_;
+  std::string last_id_;
+  Duration retry_;
+  Timer timer_;
+  TimePoint opened_{};
+  unsigned fruitless_ = 0;
+  bool fruitful_ = false;
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,79 @@
+// Relay: a request that came in on one thread and belongs to a session of another. It is carried
+// over as a copy; the answer comes back piece by piece.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "endpoint_impl.hpp"
+#include "godwit/http/exchange.hpp"
+
+namespace godwit::inline v0::detail {
+
+/// A request that owns its bytes.
+class OwnedRequest {
+ public:
+  explicit OwnedRequest(const http::Request& request);
+  OwnedRequest(const OwnedRequest&) = delete;
+  OwnedRequest& operator=(const OwnedRequest&) = delete;
+  const http::Request& view() const noexcept { return view_; }
+
+ private:
+  std::string text_;  // of everything, with spare bytes at the end
+  std::vector<http::Field> fields_;
+  http::Request view_;
+};
+
+/// The endpoints of one server, one per thread.
+struct EndpointGroup {
+  struct Member {
+    Endpoint::Impl* endpoint = nullptr;
+    /// Runs work on its thread. Any thread.
+    std::function<void(Function<void()>)> post;
+  };
+  std::vector<Member> members;
+};
+
+class Relay final : public http::Exchange,
+                    private http::Exchange::Owner,
+                    public std::enable_shared_from_this<Relay> {
+ public:
+  Relay(EndpointGroup& group, std::size_t from, std::size_t to)
+      : here_(group.members[from]), there_(group.members[to]) {}
+
+  /// On the thread that the request came in on.
+  static void send(EndpointGroup& group, std::size_t from, std::size_t to,
+                   const http::Request& request, http::Exchange& exchange);
+
+  /// The endpoint that the request came to is going away.
+  void abandon();
+
+  // Exchange, on the thread of the session.
+  void respond(int status, std::string_view type, std::string_view body,
+               const http::Fields& more) override;
+  void begin(int status, std::string_view type, const http::Fields& more) override;
+  void write(std::string_view piece) override;
+  void end() override;
+  void abort() override;
+  std::size_t unsent() const noexcept override { return under_way_.load() + unsent_.load(); }
+  void set_owner(http::Exchange::Owner* owner) noexcept override { owner_ = owner; }
+
+ private:
+  void on_gone() override;  // on the thread that the request came in on
+  /// Runs with the true exchange, if it is still there.
+  template <class F>
+  void back(F&& work, bool last);
+
+  EndpointGroup::Member& here_;
+  EndpointGroup::Member& there_;
+  http::Exchange* exchange_ = nullptr;      // here
+  http::Exchange::Owner* owner_ = nullptr;  // there
+  bool over_ = false;                       // there
+  std::atomic<std::size_t> under_way_{0};
+  std::atomic<std::size_t> unsent_{0};
+};
+
+}  // namespace godwit::inline v0::detail

@@ -1,0 +1,125 @@
+// The inside of an HttpTransport: what it learned from the messages that passed, and what is under
+// way. Receivers may do anything in a callback, also destroy the transport: whoever calls one holds
+// a shared_ptr to this, and `phase` tells afterwards.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "godwit/http/http_client.hpp"
+#include "godwit/io/timer.hpp"
+#include "godwit/json/document.hpp"
+#include "godwit/rpc/id.hpp"
+#include "godwit/web/http_transport.hpp"
+#include "mcp/era/stateless_headers.hpp"
+#include "post.hpp"
+#include "server_stream.hpp"
+
+namespace godwit::inline v0 {
+
+struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
+  using PostPtr = std::shared_ptr<detail::Post>;
+  enum class Phase : std::uint8_t { open, closing, closed };
+
+  Impl(Loop& loop_, HttpTransportOptions options_);
+
+  // The transport.
+
+  void send(std::size_t begin);
+  void when_flushed(Function<void()> done);
+  void close();
+  /// Ends it because of the other side. Nothing more is sent.
+  void end(Error reason);
+  /// The transport is destroyed: nobody is told anything any more.
+  void abandon();
+
+  // For what is under way.
+
+  /// Hands a message of the server on; `from` is what it came back to. False if it is no JSON.
+  bool deliver(std::string_view text, detail::Post* from);
+  /// Answers a request in the place of the server.
+  void answer(const rpc::Id& id, const Error& error);
+  /// The server has taken what was posted, or never will.
+  void sent(detail::Post& post);
+  /// The server does not work on it any more: the next one may begin.
+  void release(detail::Post& post);
+  void finished(detail::Post& post);
+  void session_ended(detail::Post& post);
+  /// The end of the handshake was taken, or never will be.
+  void greeted(bool accepted);
+  void begin_session(const http::FieldsView& fields);
+
+  /// Where messages are posted to.
+  const http::Url& target() const noexcept { return sse_target ? *sse_target : options.url; }
+  http::Fields fields_for(const detail::Outgoing& message, const rpc::MessageFields& more) const;
+  /// A request for an event stream.
+  http::HttpRequest get() const;
+
+  // The older transport.
+
+  void try_sse(detail::Post& post, Error why);
+  void use_sse(http::Url target) { sse_target = std::move(target); }
+  void forget_sse() { sse = nullptr; }
+  bool over_sse() const noexcept { return sse_target.has_value(); }
+
+  // Inside.
+
+  void post(detail::Outgoing message, rpc::MessageFields fields);
+  PostPtr add(detail::Outgoing message, rpc::MessageFields fields);
+  void refuse(const PostPtr& post, Error why);
+  void start(const PostPtr& post);
+  void start_waiting();
+  bool cancel(const detail::Outgoing& message);
+  void forget(const PostPtr& post);
+  /// Reads from an answer what must be known later.
+  void learn(const detail::Post& post, json::View answer);
+  void learn_tools(const detail::Post& post, json::View tools);
+  void add_session(http::Fields& fields) const;
+  void drop_all();
+  bool is_flushed() const noexcept;
+  void tell_flushed();
+  void end_session();
+  void tell_closed();
+
+  Loop& loop;
+  HttpTransportOptions options;
+  json::ParseOptions parse_options;
+  http::HttpClient client;
+  rpc::Receiver* receiver = nullptr;
+  Phase phase = Phase::open;
+  Error reason{};
+  Function<void()> flushed{};
+  Timer closing;  // how long the end may take
+  http::FetchHandle farewell;
+
+  std::string out;
+  rpc::MessageFields next_fields;
+  json::Document outgoing;
+  json::Document incoming;
+
+  std::optional<Error> lost;       // the session is over; what is under way is still waited for
+  std::string session;             // of a stateful server that has sessions
+  std::string revision;            // agreed on in a handshake
+  std::string stateless_revision;  // that the last request spoke
+  std::unordered_map<std::string, std::vector<mcp::ParamHeader>> tools;  // with such arguments
+
+  std::unordered_set<PostPtr> posts;  // all that are not over
+  std::unordered_map<rpc::Id, PostPtr, rpc::IdHash> by_id;
+  std::deque<PostPtr> waiting;  // for their turn
+  std::size_t running = 0;
+  std::size_t unsent = 0;  // bytes
+  bool greeting = false;   // the server has not taken the end of the handshake yet
+
+  std::shared_ptr<detail::ServerStream> stream;
+  std::shared_ptr<detail::SseStream> sse;
+  std::optional<http::Url> sse_target;
+};
+
+}  // namespace godwit::inline v0

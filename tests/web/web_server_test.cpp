@@ -1,0 +1,243 @@
+// A Server on a port of this machine, both eras, with real sockets.
+#include "godwit/web/web_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "godwit/base/executor.hpp"
+#include "raw_client.hpp"
+#include "site.hpp"
+
+namespace godwit::inline v0 {
+namespace {
+
+using namespace std::chrono_literals;
+using test::RawClient;
+using test::RawResponse;
+using test::run_until;
+
+struct City {
+  std::string city{};
+};
+
+struct WebServing : testing::Test {
+  WebServing() {
+    server.tool("echo", "", [](City in) { return in.city; });
+    server.tool("wait", "", parked.handler());
+  }
+  void start(const Address& address = {"127.0.0.1", 0}, WebServerOptions options = {}) {
+    auto made = WebServer::listen(loop, server, address, std::move(options));
+    ASSERT_TRUE(made) << made.error().message;
+    web.emplace(*std::move(made));
+  }
+  std::unique_ptr<RawClient> connect() {
+    if (!web) start();
+    return std::make_unique<RawClient>(loop, web->address());
+  }
+  std::string post(std::string_view body, std::string_view more) {
+    return "POST /mcp HTTP/1.1\r\nHost: " + web->address() +
+           "\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+           std::string(more) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           std::string(body);
+  }
+  std::string modern_tool(std::string_view name, std::string_view arguments = "{}") {
+    return post(Site::modern_body("7", "tools/call", test::Link::tool_params(name, arguments)),
+                "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: " +
+                    std::string(name) + "\r\n");
+  }
+
+  Loop loop;
+  Parked parked;
+  Server server{test::server_options()};
+  std::optional<WebServer> web;
+};
+
+TEST_F(WebServing, BothErasAtOneAddress) {
+  auto client = connect();
+  EXPECT_EQ(web->url(), "http://" + web->address() + "/mcp");
+  const RawResponse modern = client->ask(modern_tool("echo", R"({"city":"Oslo"})"));
+  EXPECT_EQ(modern.status, 200);
+  EXPECT_NE(modern.body.find("Oslo"), std::string::npos);
+  const RawResponse initialize = client->ask(post(Site::initialize_body("2025-11-25"), ""));
+  EXPECT_EQ(initialize.status, 200);
+  const std::string session = initialize.field("mcp-session-id");
+  EXPECT_GE(session.size(), 32u);
+  const RawResponse legacy = client->ask(post(Site::tool_body("1", "echo", R"({"city":"Rome"})"),
+                                              "Mcp-Session-Id: " + session + "\r\n"));
+  EXPECT_NE(legacy.body.find("Rome"), std::string::npos);
+}
+
+TEST_F(WebServing, OtherHostsAreRefusedBeforeTheBodyIsRead) {
+  auto client = connect();
+  client->send(
+      "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\n"
+      "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_EQ(client->response().status, 403);
+  EXPECT_TRUE(client->wait_end());
+}
+
+TEST_F(WebServing, LateAnswersArrive) {
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  parked.replies[0]("late");
+  EXPECT_NE(client->response().body.find("late"), std::string::npos);
+}
+
+TEST_F(WebServing, AClientThatGoesAwayStopsItsHandlerWithinASecond) {
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  const std::stop_token stop = parked.replies[0].cancelled();
+  client->close();
+  EXPECT_TRUE(run_until(loop, [&] { return stop.stop_requested(); }, 1s));
+}
+
+TEST_F(WebServing, DrainTellsListenersAndFinishes) {
+  auto listener = connect();
+  listener->send(post(Site::modern_body("21", "subscriptions/listen",
+                                        R"({"notifications":{"toolsListChanged":true}})"),
+                      "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n"));
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  bool done = false;
+  web->drain([&] { done = true; });
+  const RawResponse listened = listener->response();
+  EXPECT_NE(listened.body.find("acknowledged"), std::string::npos);
+  EXPECT_NE(listened.body.find("\"result\""), std::string::npos);
+  parked.replies[0]("finished");
+  EXPECT_NE(client->response().body.find("finished"), std::string::npos);
+  client->close();
+  listener->close();
+  EXPECT_TRUE(run_until(loop, [&] { return done; }));
+}
+
+TEST_F(WebServing, EveryAddressOfTheOwnMachineWorks) {
+  start({"127.0.0.2", 0});
+  auto client = connect();
+  EXPECT_EQ(client->ask(modern_tool("echo", R"({"city":"Oslo"})")).status, 200)
+      << "called by its own url " << web->url();
+}
+
+TEST_F(WebServing, ASessionIsServedOnEveryConnectionByAnyThread) {
+  start({"127.0.0.1", 0}, {.threads = 4});
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 16; ++i) clients.push_back(connect());
+  std::vector<std::string> sessions;
+  for (int i = 0; i < 4; ++i) {
+    const RawResponse initialize =
+        clients[static_cast<std::size_t>(i)]->ask(post(Site::initialize_body("2025-11-25"), ""));
+    EXPECT_EQ(initialize.status, 200);
+    sessions.push_back(initialize.field("mcp-session-id"));
+    EXPECT_GE(sessions.back().size(), 32u);
+  }
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      const std::string secret = "s" + std::to_string(round) + "-" + std::to_string(i);
+      const RawResponse answer =
+          clients[i]->ask(post(Site::tool_body(std::to_string(round * 100 + static_cast<int>(i)),
+                                               "echo", R"({"city":")" + secret + R"("})"),
+                               "Mcp-Session-Id: " + sessions[i % 4] + "\r\n"));
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      EXPECT_NE(answer.body.find(secret), std::string::npos) << answer.body;
+      EXPECT_NE(
+          clients[i]->ask(modern_tool("echo", R"({"city":")" + secret + R"("})")).body.find(secret),
+          std::string::npos);
+    }
+  }
+  // The streams of all of them, opened wherever.
+  for (std::size_t i = 0; i < 4; ++i) {
+    clients[i + 4]->send("GET /mcp HTTP/1.1\r\nHost: " + web->address() +
+                         "\r\nAccept: text/event-stream\r\nMcp-Session-Id: " + sessions[i] +
+                         "\r\n\r\n");
+    clients[i]->ask(post(Site::legacy_body("", "notifications/initialized"),
+                         "Mcp-Session-Id: " + sessions[i] + "\r\n"));
+    ASSERT_TRUE(clients[i + 4]->wait(
+        [&] { return clients[i + 4]->in.find("text/event-stream") != std::string::npos; }));
+  }
+  server.tool("new", "", [] { return ""; });
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(clients[i + 4]->wait([&] {
+      return clients[i + 4]->in.find("tools/list_changed") != std::string::npos;
+    })) << clients[i + 4]->in;
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    clients[i + 8]->send("DELETE /mcp HTTP/1.1\r\nHost: " + web->address() +
+                         "\r\nMcp-Session-Id: " + sessions[i] + "\r\n\r\n");
+    EXPECT_EQ(clients[i + 8]->response().status / 100, 2);
+    EXPECT_EQ(
+        clients[i + 12]
+            ->ask(post(Site::legacy_body("1", "ping"), "Mcp-Session-Id: " + sessions[i] + "\r\n"))
+            .status,
+        404);
+  }
+}
+
+TEST_F(WebServing, BlockingHandlersRunBesideEverythingElse) {
+  ThreadPool pool(4);
+  ServerOptions options = test::server_options();
+  options.executor = &pool;
+  Server busy(std::move(options));
+  busy.tool("work", "", blocking([](City in, Context& cx) {
+              for (int i = 1; i <= 5; ++i) cx.progress(i, {}, in.city);
+              return in.city;
+            }));
+  auto made = WebServer::listen(loop, busy, {"127.0.0.1", 0}, {.threads = 2});
+  ASSERT_TRUE(made);
+  web.emplace(*std::move(made));
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(connect());
+    const std::string body = Site::modern_body(
+        "7", "tools/call",
+        test::Link::tool_params("work", R"({"city":"secret-)" + std::to_string(10 + i) + R"("})",
+                                R"(,"_meta":{"progressToken":1})"));
+    clients.back()->send(post(body,
+                              "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"
+                              "Mcp-Name: work\r\n"));
+    if (i % 5 == 4) clients.back()->reset();
+  }
+  for (int i = 0; i < 20; ++i) {
+    if (i % 5 == 4) continue;
+    const RawResponse answer = clients[static_cast<std::size_t>(i)]->response();
+    const std::string secret = "secret-" + std::to_string(10 + i);
+    int times = 0;
+    for (std::size_t at = answer.body.find("secret-"); at != std::string::npos;
+         at = answer.body.find("secret-", at + 1)) {
+      EXPECT_EQ(answer.body.substr(at, secret.size()), secret);
+      ++times;
+    }
+    EXPECT_EQ(times, 6) << answer.body;
+  }
+  web.reset();
+}
+
+TEST_F(WebServing, AServerMayBeDestroyedWhileItDrains) {
+  start({"127.0.0.1", 0}, {.threads = 2});
+  auto client = connect();
+  client->send(modern_tool("echo", R"({"city":"Oslo"})"));
+  client->response();
+  web->drain([] {});
+  web.reset();
+  for (int i = 0; i < 10; ++i) loop.poll();
+}
+
+TEST_F(WebServing, AServerThatIsDestroyedLeavesNothingBehind) {
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  const std::stop_token stop = parked.replies[0].cancelled();
+  web.reset();
+  EXPECT_TRUE(stop.stop_requested());
+  parked.replies[0]("late");
+  loop.poll();
+  EXPECT_TRUE(client->wait_end());
+}
+
+}  // namespace
+}  // namespace godwit::inline v0
