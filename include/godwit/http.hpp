@@ -1,6 +1,7 @@
 // Umbrella of the http module.
 #pragma once
 
+#include "godwit/http/access.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/http_client.hpp"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "default_sealer.hpp"
+#include "godwit/http/proxies.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
 #include "godwit/io/tls.hpp"
@@ -20,14 +21,10 @@ namespace {
 using detail::ServeOptions;
 using Place = ServeOptions::Place;
 
-bool is_own_machine(const Address& address) {
-  return address.host == "localhost" || address.host.starts_with("127.") || address.host == "::1";
-}
-
 /// Where to listen for web clients; an error if that would be careless.
 Result<Address> wanted_address(const ServeOptions& options) {
   Result<Address> address = Address::parse(options.target);
-  if (!address || is_own_machine(*address) || options.expose) return address;
+  if (!address || http::is_loopback(address->host) || options.expose) return address;
   return error("refusing to listen on " + address->text() +
                ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind a "
                "proxy that asks who it is, or say --expose if this is what you want");
@@ -126,7 +123,7 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
   Result<WebServer> listening = WebServer::listen(loop, server, *address, web);
   if (!listening) return std::move(listening).error();
   std::cerr << "listening on " << listening->url() << std::endl;
-  if (!is_own_machine(*address)) {
+  if (!http::is_loopback(address->host)) {
     std::cerr << "anybody who can reach this address can call the server"
               << (web.tls ? "" : ", and read along") << std::endl;
   }

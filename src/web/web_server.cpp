@@ -6,16 +6,13 @@
 #include <vector>
 
 #include "endpoint_impl.hpp"
+#include "godwit/http/proxies.hpp"
 #include "godwit/io/timer.hpp"
 #include "relay.hpp"
 
 namespace godwit::inline v0 {
 
 namespace {
-
-bool is_own_machine(std::string_view host) {
-  return host == "localhost" || host.starts_with("127.") || host == "::1";
-}
 
 /// What runs on one thread.
 struct Share {
@@ -73,7 +70,7 @@ struct WebServer::State {
     shares.push_back(std::make_unique<Share>(loop, server.options().clock));
     Share* const share = shares.back().get();
     EndpointOptions mine = options.endpoint;
-    mine.access.wide = mine.access.wide || !is_own_machine(address.host);
+    mine.access.wide = mine.access.wide || !http::is_loopback(address.host);
     mine.access.port = address.port;
     mine.wake = [&loop, weak = std::weak_ptr(share->self)] {
       loop.post([weak] {
