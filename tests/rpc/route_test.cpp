@@ -85,7 +85,7 @@ struct Routes : testing::Test {
     });
     options.clock = &clock;
     options.limits.message_bytes_out = 1'000;
-    options.abandoned = [this](Peer& p, const Id&, const Error&) { p.notify("given_up"); };
+    options.abandoned = [](Peer& p, const Id&, const Error&) { p.notify("given_up"); };
   }
   Peer& make() {
     peer.emplace(ways, router, options);
