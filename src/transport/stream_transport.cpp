@@ -7,12 +7,8 @@ namespace godwit::inline v0 {
 
 namespace {
 
-/// In a burst of large answers, this much is written without waiting for the end of the burst.
-constexpr std::size_t early_write = 256u << 10;
 /// What is still read from a peer that takes nothing any more; as much as a pipe may hold.
 constexpr std::size_t last_words = 1u << 20;
-/// What an empty output buffer may keep.
-constexpr std::size_t keep_capacity = 256u << 10;
 
 }  // namespace
 
@@ -108,12 +104,12 @@ void StreamTransport::on_end(const Result<void>& how) {
 
 void StreamTransport::finish_message(std::size_t begin) {
   if (write_failed_) {
-    out_.resize(begin);
+    out_.text().resize(begin);
     return;
   }
   const std::size_t waiting = unsent();
-  finish_frame(out_, begin, framing_);
-  ready_ = out_.size();
+  finish_frame(out_.text(), begin, framing_);
+  out_.finish_message();
   // Judged before this message: a single large answer is no fault of the peer.
   if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
     drop_output();
@@ -121,36 +117,20 @@ void StreamTransport::finish_message(std::size_t begin) {
                         " bytes are waiting for it; the connection is closed"),
                   Phase::closing);
   }
-  if (!burst_ || unsent() > std::min(early_write, limits_.output_queue_bytes)) write_out();
+  if (!burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
+    write_out();
 }
 
 void StreamTransport::flush() { write_out(); }
 
 void StreamTransport::write_out() {
-  if (!blocked_ && unsent() > 0) {
-    auto put = out_stream().write_some(std::string_view(out_).substr(sent_, unsent()));
-    if (!put) return broken(std::move(put).error());
-    sent_ += *put;
+  if (!blocked_) {
+    if (Result<void> put = out_.write(out_stream()); !put) return broken(std::move(put).error());
     blocked_ = unsent() > 0;
   }
-  compact();
   if (!paused_ && unsent() > limits_.output_queue_bytes) {
     paused_ = true;
     if (phase_ == Phase::open) input_.pause();
-  }
-}
-
-/// Forgets what was written, unless a message is just being appended: its writer counts from the
-/// start.
-void StreamTransport::compact() {
-  if (out_.size() != ready_ || sent_ == 0) return;
-  if (sent_ == ready_) {
-    out_.clear();
-    sent_ = ready_ = 0;
-    if (out_.capacity() > keep_capacity) out_.shrink_to_fit();
-  } else if (sent_ > ready_ / 2) {
-    out_.erase(0, sent_);
-    ready_ -= std::exchange(sent_, 0);
   }
 }
 
@@ -172,8 +152,7 @@ void StreamTransport::on_writable() {
 
 void StreamTransport::drop_output() noexcept {
   write_failed_ = true;
-  sent_ = ready_;
-  compact();
+  out_.drop();
 }
 
 /// Nothing can be written any more. What the other side said before it went is still delivered.

@@ -13,12 +13,8 @@ namespace {
 
 using Event = WebSocketDecoder::Event;
 
-/// In a burst of large answers, this much is written without waiting for the end of the burst.
-constexpr std::size_t early_write = 256u << 10;
 /// What is still read from a peer that takes nothing any more.
 constexpr std::size_t last_words = 1u << 20;
-/// What an empty output buffer may keep.
-constexpr std::size_t keep_capacity = 256u << 10;
 
 std::string goodbye(std::uint16_t code, std::string_view words) {
   std::string text = "the other side closed the connection";
@@ -77,8 +73,8 @@ Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
   const std::string answer = detail::handshake_answer(request, protocol);
   auto transport = std::make_unique<WebSocketTransport>(
       loop, std::move(stream), WebSocketSide::server, rest, options, std::move(protocol));
-  transport->out_ = answer;
-  transport->ready_ = answer.size();
+  transport->out_.text() = answer;
+  transport->out_.finish_message();
   transport->write_out();
   return transport;
 }
@@ -225,35 +221,36 @@ std::optional<std::uint32_t> WebSocketTransport::mask() const {
 }
 
 void WebSocketTransport::frame(std::size_t begin, WebSocketOpcode opcode) {
-  finish_websocket_frame(out_, begin, opcode, mask());
-  ready_ = out_.size();
+  finish_websocket_frame(out_.text(), begin, opcode, mask());
+  out_.finish_message();
 }
 
 void WebSocketTransport::finish_message(std::size_t begin) {
   if (write_failed_ || close_sent_) {
-    out_.resize(begin);
+    out_.text().resize(begin);
     return;
   }
   const std::size_t waiting = unsent();
   frame(begin, WebSocketOpcode::text);
   if (!control_.empty()) {
-    out_ += std::exchange(control_, {});
-    ready_ = out_.size();
+    out_.text() += std::exchange(control_, {});
+    out_.finish_message();
   }
   // Judged before this message: a single large answer is no fault of the peer.
   if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
     return give_up(error("the other side does not read: " + std::to_string(waiting) +
                          " bytes are waiting for it; the connection is closed"));
   }
-  if (!burst_ || unsent() > std::min(early_write, limits_.output_queue_bytes)) write_out();
+  if (!burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
+    write_out();
 }
 
 /// Control frames go between messages; written with the next write_out().
 void WebSocketTransport::send_control(WebSocketOpcode opcode, std::string_view payload) {
   if (write_failed_ || close_sent_) return;
-  if (out_.size() == ready_) {
-    out_ += payload;
-    return frame(ready_, opcode);
+  if (!out_.composing()) {
+    out_.text() += payload;
+    return frame(out_.ready(), opcode);
   }
   // A message is just being appended: its writer counts from the start.
   const std::size_t begin = control_.size();
@@ -275,29 +272,13 @@ void WebSocketTransport::say_close(std::uint16_t code, std::string_view words) {
 void WebSocketTransport::flush() { write_out(); }
 
 void WebSocketTransport::write_out() {
-  if (!blocked_ && unsent() > 0) {
-    auto put = stream_.write_some(std::string_view(out_).substr(sent_, unsent()));
-    if (!put) return broken(std::move(put).error());
-    sent_ += *put;
+  if (!blocked_) {
+    if (Result<void> put = out_.write(stream_); !put) return broken(std::move(put).error());
     blocked_ = unsent() > 0;
   }
-  compact();
   if (!paused_ && unsent() > limits_.output_queue_bytes) {
     paused_ = true;
     if (phase_ == Phase::open) stream_.pause();
-  }
-}
-
-/// Forgets what was written, unless a message is just being appended.
-void WebSocketTransport::compact() {
-  if (out_.size() != ready_ || sent_ == 0) return;
-  if (sent_ == ready_) {
-    out_.clear();
-    sent_ = ready_ = 0;
-    if (out_.capacity() > keep_capacity) out_.shrink_to_fit();
-  } else if (sent_ > ready_ / 2) {
-    out_.erase(0, sent_);
-    ready_ -= std::exchange(sent_, 0);
   }
 }
 
@@ -326,9 +307,8 @@ void WebSocketTransport::on_writable() {
 
 void WebSocketTransport::drop_output() noexcept {
   write_failed_ = true;
-  sent_ = ready_;
   control_.clear();
-  compact();
+  out_.drop();
 }
 
 /// Nothing can be written any more. What the other side said before it went is still delivered.

@@ -27,6 +27,7 @@
 #include "godwit/io/timer.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
+#include "godwit/transport/output_buffer.hpp"
 
 namespace godwit::inline v0 {
 
@@ -43,13 +44,13 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   StreamTransport& operator=(const StreamTransport&) = delete;
 
   void start(rpc::Receiver& receiver) override;
-  std::string& output() override { return out_; }
+  std::string& output() override { return out_.text(); }
   void finish_message(std::size_t begin) override;
   void flush() override;
   void close() override;
 
   /// Bytes that the peer has not taken yet.
-  std::size_t unsent() const noexcept { return ready_ - sent_; }
+  std::size_t unsent() const noexcept { return out_.unsent(); }
   /// Calls `done` from the loop once everything is written, or can never be.
   void when_flushed(Function<void()> done) override;
 
@@ -83,7 +84,6 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
 
   void pump();
   void write_out();
-  void compact();
   void drop_output() noexcept;
   void broken(Error reason);
   void finish(Error reason, Phase phase);
@@ -99,9 +99,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   Timer linger_;
   rpc::Receiver* receiver_ = nullptr;
 
-  std::string out_;
-  std::size_t sent_ = 0;   // of out_
-  std::size_t ready_ = 0;  // end of the last finished message
+  OutputBuffer out_;
   Phase phase_ = Phase::idle;
   Framing framing_;
   bool paused_ = false;        // the peer does not read fast enough

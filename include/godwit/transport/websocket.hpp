@@ -42,6 +42,7 @@
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/rpc/transport.hpp"
+#include "godwit/transport/output_buffer.hpp"
 #include "godwit/transport/websocket_decoder.hpp"
 
 namespace godwit::inline v0 {
@@ -76,7 +77,7 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   WebSocketTransport& operator=(const WebSocketTransport&) = delete;
 
   void start(rpc::Receiver& receiver) override;
-  std::string& output() override { return out_; }
+  std::string& output() override { return out_.text(); }
   void finish_message(std::size_t begin) override;
   void flush() override;
   void close() override;
@@ -87,7 +88,7 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   /// Who is at the other end: "127.0.0.1:4711".
   std::string peer() const { return stream_.peer(); }
   /// Bytes that the peer has not taken yet.
-  std::size_t unsent() const noexcept { return ready_ - sent_; }
+  std::size_t unsent() const noexcept { return out_.unsent(); }
 
  private:
   enum class Phase : std::uint8_t {
@@ -112,7 +113,6 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   std::optional<std::uint32_t> mask() const;
   void frame(std::size_t begin, WebSocketOpcode opcode);
   void write_out();
-  void compact();
   void drop_output() noexcept;
   void broken(Error reason);
   void start_closing(Error reason, std::uint16_t code, std::string_view words);
@@ -131,12 +131,10 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   std::string protocol_;
   rpc::Receiver* receiver_ = nullptr;
 
-  std::string out_;
-  std::size_t sent_ = 0;   // of out_
-  std::size_t ready_ = 0;  // end of the last finished message
-  std::string control_;    // control frames that wait for the end of a message
-  TimePoint heard_{};      // when the last byte came
-  TimePoint window_{};     // begin of the second in which control frames are counted
+  OutputBuffer out_;
+  std::string control_;  // control frames that wait for the end of a message
+  TimePoint heard_{};    // when the last byte came
+  TimePoint window_{};   // begin of the second in which control frames are counted
   std::size_t control_frames_ = 0;
   WebSocketSide side_;
   Phase phase_ = Phase::idle;

@@ -1,0 +1,134 @@
+#include "godwit/transport/output_buffer.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+using godwit::Descriptor;
+using godwit::Loop;
+using godwit::OutputBuffer;
+using godwit::Stream;
+
+namespace {
+
+struct Nobody final : Stream::Handler {
+  std::span<char> on_space() override { return space; }
+  void on_data(std::size_t) override {}
+  void on_end(const godwit::Result<void>&) override {}
+  void on_writable() override {}
+  char space[16] = {};
+};
+
+/// A stream whose far end the test holds, non-blocking.
+struct Wire {
+  Wire() {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    far = Descriptor(ends[1]);
+    ::fcntl(far.get(), F_SETFL, O_NONBLOCK);
+    stream.emplace(*Stream::open(loop, Descriptor(ends[0])));
+    stream->set_handler(nobody);
+  }
+  std::string pull() {
+    std::string text;
+    char piece[65536];
+    for (;;) {
+      const ssize_t size = ::read(far.get(), piece, sizeof piece);
+      if (size <= 0) return text;
+      text.append(piece, static_cast<std::size_t>(size));
+    }
+  }
+  void add(std::string_view message) {
+    buffer.text() += message;
+    buffer.finish_message();
+  }
+
+  Loop loop;
+  Nobody nobody;
+  Descriptor far;
+  std::optional<Stream> stream;
+  OutputBuffer buffer;
+};
+
+TEST(OutputBuffer, WritesCompleteMessagesOnly) {
+  Wire wire;
+  wire.add("one");
+  wire.buffer.text() += "tw";
+  EXPECT_TRUE(wire.buffer.composing());
+  EXPECT_EQ(wire.buffer.unsent(), 3u);
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "one");
+  EXPECT_EQ(wire.buffer.unsent(), 0u);
+
+  // The writer of "two" counts from the start: nothing may have moved.
+  EXPECT_EQ(wire.buffer.text(), "onetw");
+  EXPECT_EQ(wire.buffer.ready(), 3u);
+  wire.add("o");
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "two");
+  EXPECT_EQ(wire.buffer.text(), "");
+}
+
+TEST(OutputBuffer, WithNothingToWriteItWritesNothing) {
+  Wire wire;
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  wire.buffer.text() += "begun";
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "");
+}
+
+TEST(OutputBuffer, GoesOnWhereASlowReaderStopped) {
+  Wire wire;
+  std::string all;
+  for (int i = 0; i < 400; ++i) {
+    const std::string message(10'000 + static_cast<std::size_t>(i),
+                              static_cast<char>('a' + i % 26));
+    all += message;
+    wire.add(message);
+  }
+  std::string got;
+  while (wire.buffer.unsent() > 0) {
+    const std::size_t before = wire.buffer.unsent();
+    ASSERT_TRUE(wire.buffer.write(*wire.stream));
+    ASSERT_LT(wire.buffer.unsent(), before);
+    // What was written does not stay for ever.
+    EXPECT_LE(wire.buffer.text().size(), 2 * wire.buffer.unsent() + 1);
+    got += wire.pull();
+  }
+  EXPECT_TRUE(got == all);
+}
+
+TEST(OutputBuffer, KeepsNoLargeMemoryWhenItIsEmpty) {
+  Wire wire;
+  wire.add(std::string(8u << 20, 'x'));
+  while (wire.buffer.unsent() > 0) {
+    ASSERT_TRUE(wire.buffer.write(*wire.stream));
+    wire.pull();
+  }
+  EXPECT_LE(wire.buffer.text().capacity(), 256u << 10);
+}
+
+TEST(OutputBuffer, ForgetsWhatIsDroppedButNotWhatIsBeingWritten) {
+  Wire wire;
+  wire.add("one");
+  wire.buffer.text() += "two";
+  wire.buffer.drop();
+  EXPECT_EQ(wire.buffer.unsent(), 0u);
+  wire.buffer.finish_message();
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "two");
+}
+
+TEST(OutputBuffer, SaysWhyNothingCanBeWritten) {
+  Wire wire;
+  wire.far = Descriptor();
+  wire.add("one");
+  const auto put = wire.buffer.write(*wire.stream);
+  ASSERT_FALSE(put);
+  EXPECT_FALSE(put.error().message.empty());
+}
+
+}  // namespace
