@@ -140,6 +140,18 @@ struct Listener::State : std::enable_shared_from_this<State> {
 
   void accept() {
     const auto self = shared_from_this();  // on_accept may destroy the Listener
+    bool later = false;
+    try {
+      later = accept_some();
+    } catch (...) {  // what on_accept threw leaves Loop::run(), which may be called again
+      if (!closed) wait();
+      throw;
+    }
+    if (!closed && !later) wait();
+  }
+
+  /// True if it goes on by itself later.
+  bool accept_some() {
     for (int turn = 0; turn < accepts_per_turn && !closed; ++turn) {
       sockaddr_storage peer{};
       socklen_t size = sizeof peer;
@@ -151,11 +163,12 @@ struct Listener::State : std::enable_shared_from_this<State> {
         break;
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         warn("no more connections can be accepted for now: " + detail::text_of(errno));
-        return timer.start(back_off, [this] { accept(); });
+        timer.start(back_off, [this] { accept(); });
+        return true;
       }
       // Anything else concerns the one connection that went away before it was accepted.
     }
-    if (!closed) wait();
+    return false;
   }
 
   void take(Descriptor fd, const sockaddr_storage& peer) {

@@ -334,3 +334,25 @@ TEST(Listener, MayBeDestroyedInItsCallback) {
   connector.tcp(*Address::parse(listener->address()), [](godwit::Result<Stream>) {});
   ASSERT_TRUE(run_until(loop, [&] { return !listener.has_value(); }));
 }
+
+TEST(Listener, ACallbackThatThrowsDoesNotMakeItDeaf) {
+  Loop loop;
+  int called = 0;
+  auto listener = Listener::tcp(loop, {.host = "127.0.0.1", .port = 0}, [&](Stream) {
+    if (++called == 1) throw std::runtime_error("no");
+  });
+  ASSERT_TRUE(listener);
+  const auto address = Address::parse(listener->address());
+  Connector connector(loop);
+  std::vector<Stream> mine;
+  const auto connect = [&] {
+    connector.tcp(*address, [&](godwit::Result<Stream> stream) {
+      if (stream) mine.push_back(std::move(*stream));
+    });
+  };
+  connect();
+  EXPECT_THROW(run_until(loop, [&] { return called == 1 && mine.size() == 1; }),
+               std::runtime_error);
+  connect();
+  EXPECT_TRUE(run_until(loop, [&] { return called == 2; }));
+}
