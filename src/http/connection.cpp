@@ -381,9 +381,11 @@ void Connection::close() {
 
 void Connection::drain() {
   keep_ = false;
-  if (busy() || phase_ == Phase::lingering || phase_ == Phase::reading) return;
-  if (unsent() == 0) return close();
-  phase_ = Phase::lingering;
+  if (phase_ == Phase::idle && unsent() > 0) phase_ = Phase::lingering;
+}
+
+void Connection::close_if_idle() {
+  if (phase_ == Phase::idle && unsent() == 0) close();
 }
 
 void Connection::tick(TimePoint now) {

@@ -25,8 +25,10 @@ class Connection final : public Exchange, private Stream::Handler {
   void refuse(int status, std::string_view why);
   /// Looks at the clock.
   void tick(TimePoint now);
-  /// Closes as soon as nothing is being answered.
+  /// The next answer is the last.
   void drain();
+  /// Closes if nothing is being read or answered.
+  void close_if_idle();
   /// Closes now. What is being answered is told so.
   void close();
 

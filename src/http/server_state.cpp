@@ -9,6 +9,10 @@ namespace godwit::inline v0::http {
 
 namespace {
 
+/// How long the server waits for requests that were sent before the clients could know that it
+/// goes. Closing with one unread would reset the connection.
+constexpr Duration last_requests = std::chrono::milliseconds(50);
+
 /// Time-outs of seconds need no finer clock than a quarter of the shortest, and one walk over all
 /// connections a second costs less than a timer of the system for each.
 Duration tick_of(const Limits& limits) {
@@ -26,7 +30,8 @@ ServerState::ServerState(Loop& loop_, Handler& handler_, HttpServerOptions optio
       options(std::move(options_)),
       ticker_(loop_),
       tick_(tick_of(options.limits)),
-      drain_timer_(loop_) {}
+      drain_timer_(loop_),
+      last_requests_timer_(loop_) {}
 
 ServerState::~ServerState() { *alive_ = false; }
 
@@ -92,11 +97,14 @@ std::string_view ServerState::date_line() {
 void ServerState::drain(Function<void()> done, Duration most) {
   draining = true;
   drained_ = std::move(done);
-  for (auto at = connections.begin(); at != connections.end();) {
-    Connection& connection = **at;
-    ++at;
-    connection.drain();
-  }
+  for (const auto& connection : connections) connection->drain();
+  last_requests_timer_.start(std::min(last_requests, most), [this] {
+    for (auto at = connections.begin(); at != connections.end();) {
+      Connection& connection = **at;
+      ++at;  // it may remove itself
+      connection.close_if_idle();
+    }
+  });
   drain_timer_.start(most, [this] {
     close_all();
     check_drained();

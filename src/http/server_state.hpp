@@ -24,7 +24,7 @@ struct ServerState {
   void remove(Connection& connection);
   void drain(Function<void()> done, Duration most);
   void close_all();
-  /// The time, looked up once per burst of input at most.
+  /// The time to within a few milliseconds, which is enough for seconds.
   TimePoint now() const noexcept { return clock->coarse(); }
   /// "Date: …\r\n", made once a second.
   std::string_view date_line();
@@ -47,6 +47,7 @@ struct ServerState {
   std::string date_line_;
   std::int64_t date_second_ = -1;
   Timer drain_timer_;
+  Timer last_requests_timer_;
   Function<void()> drained_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -856,6 +856,20 @@ TEST_F(HttpServing, DrainClosesWhatIsIdleAndFinishesWhatIsNot) {
   EXPECT_EQ(app.waiting[0]->gone + app.waiting[1]->gone, 0);
 }
 
+TEST_F(HttpServing, DrainAnswersWhatWasSentBefore) {
+  auto client = connect();
+  EXPECT_EQ(client->ask(get("/1")).status, 200);
+  client->send(get("/2"));  // not read yet
+  int done = 0;
+  server->drain([&] { ++done; });
+  const RawResponse response = client->response();
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.field("connection"), "close");
+  EXPECT_TRUE(client->wait_end());
+  client->close();
+  EXPECT_TRUE(until([&] { return done == 1; }));
+}
+
 TEST_F(HttpServing, DrainWaitsNoLongerThanItMay) {
   auto client = connect();
   client->send(get("/late"));
