@@ -124,9 +124,9 @@ class Entrance {
     if (error) call_.fail(*std::move(error));
     return !error;
   }
-  bool name_agrees(std::string_view member) {
+  bool name_agrees() {
     return !session_.carrier ||
-           agrees(mcp::check_name(*session_.carrier, request_.params.find(member)));
+           agrees(mcp::check_name(*session_.carrier, request_.method, request_.params));
   }
 
   const mcp::Dialect& dialect() const { return *request_.dialect; }
@@ -167,6 +167,10 @@ class Entrance {
   void initialize() {
     if (call_.in_batch()) {
       return call_.fail(rpc::invalid_request("\"initialize\" must not be part of a batch"));
+    }
+    if (session_.dialect()) {
+      return call_.fail(rpc::invalid_request(
+          "this session has had its handshake; a second \"initialize\" needs a new one"));
     }
     Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
     if (!handshake) return call_.fail(std::move(handshake).error());
@@ -421,7 +425,7 @@ class Entrance {
   void call_tool() {
     request_.kind = WorkKind::tool;
     if (session_.carrier && !capabilities().tools) return unknown_method();
-    if (!name_agrees("name")) return;
+    if (!name_agrees()) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
       if (!capabilities().tools) return unknown_method();
@@ -459,7 +463,7 @@ class Entrance {
   void get_prompt() {
     request_.kind = WorkKind::prompt;
     if (!capabilities().prompts) return unknown_method();
-    if (!name_agrees("name")) return;
+    if (!name_agrees()) return;
     std::string_view name;
     if (!request_.params.find("name").get(name)) {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
@@ -483,7 +487,7 @@ class Entrance {
   void read_resource() {
     request_.kind = WorkKind::resource;
     if (!capabilities().resources) return unknown_method();
-    if (!name_agrees("uri")) return;
+    if (!name_agrees()) return;
     if (!request_.params.find("uri").get(request_.uri)) {
       return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
     }

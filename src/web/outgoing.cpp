@@ -18,13 +18,6 @@ void take_id(Outgoing& out, json::View message) {
   }
 }
 
-/// The member of params that names what a request is about.
-std::string_view naming_member(const Outgoing& out) {
-  if (out.is(mcp::Operation::call_tool) || out.is(mcp::Operation::get_prompt)) return "name";
-  if (out.is(mcp::Operation::read_resource)) return "uri";
-  return out.method.starts_with("tasks/") ? "taskId" : "";
-}
-
 }  // namespace
 
 Outgoing read_outgoing(std::string body, json::View message) {
@@ -44,7 +37,7 @@ Outgoing read_outgoing(std::string body, json::View message) {
     if (const mcp::Method* row = dialect.find(out.method, mcp::Side::server)) {
       out.operation = row->operation;
     }
-    if (const std::string_view member = naming_member(out); !member.empty()) {
+    if (const std::string_view member = mcp::naming_member(out.method); !member.empty()) {
       if (const auto name = params.find(member).as_string()) out.name.emplace(*name);
     }
     out.first_page = !params.find("cursor");

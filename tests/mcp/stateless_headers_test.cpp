@@ -257,5 +257,36 @@ TEST(CheckMethod, HugeValuesMakeNoHugeMessages) {
             1'000u);
 }
 
+TEST(NamingMember, IsWhatARequestIsAbout) {
+  EXPECT_EQ(naming_member("tools/call"), "name");
+  EXPECT_EQ(naming_member("prompts/get"), "name");
+  EXPECT_EQ(naming_member("resources/read"), "uri");
+  EXPECT_EQ(naming_member("tasks/get"), "taskId");
+  for (const char* none : {"tools/list", "no/such", "", "Tools/call"}) {
+    EXPECT_EQ(naming_member(none), "") << none;
+  }
+}
+
+TEST(CheckName, IsTheNameInTheBody) {
+  const Parsed call(R"({"name":"add","uri":"x:1"})");
+  const auto named = [](const char* name) { return Fields(Fields::Map{{"Mcp-Name", name}}); };
+  EXPECT_FALSE(check_name(named("add"), "tools/call", call.view));
+  EXPECT_FALSE(check_name(named("=?base64?YWRk?="), "tools/call", call.view));
+  EXPECT_FALSE(check_name(named("x:1"), "resources/read", call.view));
+  EXPECT_FALSE(check_name(Fields(Fields::Map{}), "tools/list", call.view));
+  for (const char* other : {"", "Add", "x:1", "=?base64?YWRj?=", "=?base64?YWRk", "=?base64?!?="}) {
+    const auto error = check_name(named(other), "tools/call", call.view);
+    ASSERT_TRUE(error) << other;
+    EXPECT_EQ(error->code, code::header_mismatch);
+  }
+  EXPECT_TRUE(check_name(Fields(Fields::Map{}), "tools/call", call.view));
+}
+
+TEST(CheckName, ABodyWithoutANameIsAnotherMistake) {
+  for (const char* params : {"{}", "[]", R"({"name":7})"}) {
+    EXPECT_FALSE(check_name(Fields(Fields::Map{}), "tools/call", Parsed(params).view)) << params;
+  }
+}
+
 }  // namespace
 }  // namespace godwit::inline v0::mcp

@@ -216,9 +216,24 @@ std::optional<Error> check_method(const CarrierFields& fields, std::string_view 
                          " and the body says " + json::quote(method.substr(0, 200)));
 }
 
-std::optional<Error> check_name(const CarrierFields& fields, json::View named) {
-  const auto name = named.as_string();
-  if (!name) return std::nullopt;
+std::string_view naming_member(std::string_view method) noexcept {
+  const Method* row = stateless_dialect().find(method, Side::server);
+  if (!row) return method.starts_with("tasks/") ? "taskId" : "";  // of the tasks extension
+  switch (row->operation) {
+    case Operation::call_tool:
+    case Operation::get_prompt:
+      return "name";
+    case Operation::read_resource:
+      return "uri";
+    default:
+      return "";
+  }
+}
+
+std::optional<Error> check_name(const CarrierFields& fields, std::string_view method,
+                                json::View params) {
+  const auto name = params.find(naming_member(method)).as_string();
+  if (!name) return std::nullopt;  // which is another mistake
   const auto field = fields.find(header::name);
   if (!field) return header_mismatch("the header Mcp-Name must be there once");
   if (*field == *name && !looks_encoded(*field)) return std::nullopt;

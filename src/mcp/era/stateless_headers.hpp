@@ -36,6 +36,9 @@ class GODWIT_API CarrierFields {
   ~CarrierFields() = default;
 };
 
+/// The member of params that the name field repeats; empty if the method has none.
+GODWIT_API std::string_view naming_member(std::string_view method) noexcept;
+
 /// An argument of a tool that travels in a field, too ("x-mcp-header" in its schema).
 struct ParamHeader {
   enum class Kind : std::uint8_t { string, integer, boolean };
@@ -58,8 +61,8 @@ GODWIT_API std::optional<std::string> param_value(const ParamHeader& header, jso
 // Why a request cannot be served; nothing if the field agrees.
 
 GODWIT_API std::optional<Error> check_method(const CarrierFields& fields, std::string_view method);
-/// `named` is what the body says; absent if it says nothing (which is another mistake).
-GODWIT_API std::optional<Error> check_name(const CarrierFields& fields, json::View named);
+GODWIT_API std::optional<Error> check_name(const CarrierFields& fields, std::string_view method,
+                                           json::View params);
 GODWIT_API std::optional<Error> check_params(const CarrierFields& fields,
                                              std::span<const ParamHeader> headers,
                                              json::View arguments);
