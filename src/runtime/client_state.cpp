@@ -1,5 +1,6 @@
 #include "client_state.hpp"
 
+#include <algorithm>
 #include <exception>
 
 namespace godwit::inline v0 {
@@ -89,10 +90,7 @@ void Client::State::on_started(Result<void> outcome) {
     const std::lock_guard lock(mutex);
     facts = session->verdict();
   }
-  const auto again = listens;
-  for (const auto& [number, entry] : again) {
-    if (!entry->active) begin_listen(number, entry);
-  }
+  begin_listens();
   tell_waiting(&*session);
 }
 
@@ -122,6 +120,7 @@ void Client::State::tell_waiting(Result<ClientSession*> outcome) {
 
 void Client::State::tear_down() {
   finished = true;
+  renewal.cancel();
   connector.reset();
   websocket.reset();
   tell_waiting(why);
@@ -150,13 +149,7 @@ void Client::State::add_listen(std::uint64_t number, std::shared_ptr<Renewable> 
 void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry) {
   ListenCallbacks callbacks = entry->callbacks;
   callbacks.acknowledged = [this, entry](const SubscriptionFilter& honoured) {
-    // Before listen() returns, so that whoever called it knows that this is behind them.
-    try {
-      if (entry->callbacks.acknowledged) entry->callbacks.acknowledged(honoured);
-    } catch (const std::exception& e) {
-      options.log.error(std::string("acknowledged threw: ") + e.what());
-    }
-    if (auto agreed = std::exchange(entry->agreed, nullptr)) agreed({});
+    listen_acknowledged(*entry, honoured);
   };
   callbacks.ended = [this, number](Result<void> outcome) {
     listen_ended(number, std::move(outcome));
@@ -166,19 +159,69 @@ void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Ren
   if (entry->active) entry->listen = std::move(listen);
 }
 
+void Client::State::listen_acknowledged(Renewable& entry, const SubscriptionFilter& honoured) {
+  renewal_pause = shortest_pause;
+  // Before listen() returns, so that whoever called it knows that this is behind them.
+  try {
+    const ListenCallbacks& tell = entry.callbacks;
+    if (tell.acknowledged) tell.acknowledged(honoured);
+    if (std::exchange(entry.broken, false)) {
+      if (honoured.toolsListChanged.value_or(false) && tell.tools_changed) tell.tools_changed();
+      if (honoured.promptsListChanged.value_or(false) && tell.prompts_changed) {
+        tell.prompts_changed();
+      }
+      if (honoured.resourcesListChanged.value_or(false) && tell.resources_changed) {
+        tell.resources_changed();
+      }
+      if (honoured.resourceSubscriptions && tell.resource_updated) {
+        for (const std::string& uri : *honoured.resourceSubscriptions) tell.resource_updated(uri);
+      }
+    }
+  } catch (const std::exception& e) {
+    options.log.error(std::string("a callback of listen() threw: ") + e.what());
+  }
+  if (auto agreed = std::exchange(entry.agreed, nullptr)) agreed({});
+}
+
 void Client::State::listen_ended(std::uint64_t number, Result<void> outcome) {
   const auto found = listens.find(number);
   if (found == listens.end()) return;
   const std::shared_ptr<Renewable> entry = found->second;
   entry->active = false;
-  const bool lost = !session || !session->ready();
-  if (lost && options.restart && !finished && !entry->agreed) return;  // until the next call
+  const bool lost = !session || !session->ready() ||
+                    (!outcome && outcome.error().code == rpc::code::connection_closed);
+  if (lost && options.restart && !finished && !entry->agreed) {
+    entry->broken = true;
+    return renew_later();
+  }
   listens.erase(found);
   if (auto agreed = std::exchange(entry->agreed, nullptr)) {
     return agreed(outcome ? Result<void>(error("the server ended the subscription at once"))
                           : std::move(outcome));
   }
   if (entry->callbacks.ended) entry->callbacks.ended(std::move(outcome));
+}
+
+void Client::State::renew_later() {
+  if (finished || renewal.active()) return;
+  renewal.start(renewal_pause, [this] { renew(); });
+  renewal_pause = std::min(renewal_pause * 2, longest_pause);
+}
+
+void Client::State::renew() {
+  const auto waits = [](const auto& each) { return !each.second->active; };
+  if (finished || std::ranges::none_of(listens, waits)) return;
+  use([this](Result<ClientSession*> with) {
+    if (!with) return renew_later();
+    begin_listens();  // which those of a new session have done already
+  });
+}
+
+void Client::State::begin_listens() {
+  const auto again = listens;  // some may end at once
+  for (const auto& [number, entry] : again) {
+    if (!entry->active && session && session->ready()) begin_listen(number, entry);
+  }
 }
 
 }  // namespace godwit::inline v0

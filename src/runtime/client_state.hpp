@@ -2,6 +2,7 @@
 // Everything but `facts` belongs to the loop's thread once that runs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <map>
@@ -14,6 +15,7 @@
 
 #include "godwit/io/connector.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/timer.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/runtime/client.hpp"
 #include "godwit/transport/connection.hpp"
@@ -27,6 +29,8 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   /// Begins a connection; `done` gets the transport, at once or later, on the loop's thread.
   using Opener = std::function<void(State& state, OnConnected done)>;
   using Work = Function<void(Result<ClientSession*>)>;
+  static constexpr Duration shortest_pause = std::chrono::milliseconds(250);
+  static constexpr Duration longest_pause = std::chrono::seconds(30);
 
   State(ClientOptions options_, Opener opener_)
       : options(std::move(options_)), opener(std::move(opener_)), guard(std::in_place, loop) {}
@@ -111,10 +115,17 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     Function<void(Result<void>)> agreed{};  // until the first answer of the server
     Listen listen{};
     bool active = false;
+    bool broken = false;  // and taken up again: changes may have been missed
   };
   void add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry);
   void begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry);
+  /// Those that are not active.
+  void begin_listens();
+  void listen_acknowledged(Renewable& entry, const SubscriptionFilter& honoured);
   void listen_ended(std::uint64_t number, Result<void> outcome);
+  /// Takes up what broke, after a while that grows from one failure to the next.
+  void renew_later();
+  void renew();
 
   ClientOptions options;
   Opener opener;
@@ -134,6 +145,8 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   std::vector<Work> waiting;
   std::map<std::uint64_t, std::shared_ptr<Renewable>> listens;
   std::uint64_t last_listen = 0;
+  Timer renewal{loop};
+  Duration renewal_pause = shortest_pause;
 
   mutable std::mutex mutex;
   Verdict facts;

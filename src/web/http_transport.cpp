@@ -5,6 +5,7 @@
 
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/message.hpp"
 #include "mcp/carrier_error.hpp"
 #include "mcp/era/stateless.hpp"
 #include "transport_impl.hpp"
@@ -24,29 +25,6 @@ constexpr std::size_t most_running = 100;
 constexpr std::size_t most_tools = 10'000;
 /// How long the end of a session may take.
 constexpr Duration longest_farewell = std::chrono::seconds(1);
-
-std::string error_text(const rpc::Id& id, const Error& error) {
-  std::string out;
-  json::Writer writer(out);
-  writer.begin_object();
-  writer.key("jsonrpc");
-  writer.value("2.0");
-  writer.key("id");
-  id.write(writer);
-  writer.key("error");
-  writer.begin_object();
-  writer.key("code");
-  writer.value(error.code);
-  writer.key("message");
-  writer.value(error.message);
-  if (!error.data.empty()) {
-    writer.key("data");
-    writer.raw(error.data);
-  }
-  writer.end_object();
-  writer.end_object();
-  return out;
-}
 
 /// Visible ASCII.
 bool is_session_id(std::string_view text) {
@@ -269,7 +247,8 @@ void HttpTransport::Impl::answer(const rpc::Id& id, const Error& error) {
   const PostPtr post = found->second;
   by_id.erase(found);
   post->settle(id);
-  if (phase == Phase::open && receiver) receiver->on_message(error_text(id, error), 0);
+  if (phase == Phase::open && receiver)
+    receiver->on_message(rpc::serialize(rpc::make_error(id, error)), 0);
 }
 
 void HttpTransport::Impl::learn(const Post& post, json::View answer) {
@@ -301,18 +280,21 @@ void HttpTransport::Impl::begin_session(const http::FieldsView& fields) {
   session = id && is_session_id(*id) ? std::string(*id) : std::string();
 }
 
-void HttpTransport::Impl::session_ended(Post& post) {
+void HttpTransport::Impl::lose_session(std::string why, int status) {
+  if (lost) return;
   const auto self = shared_from_this();
-  if (!lost) {
-    lost = mcp::carrier_error("the server ended the session (HTTP 404); begin a new one",
-                              {.status = 404, .session_ended = true});
-    session.clear();
-    if (stream) stream->drop();
-    if (phase == Phase::open) closing.start(longest_farewell, [this] { end(*lost); });
-  }
+  lost = mcp::carrier_error(std::move(why), {.status = status, .session_ended = true});
+  session.clear();
+  if (stream) stream->drop();
   const auto never_sent = std::exchange(waiting, {});
-  post.fail(*lost);
   for (const PostPtr& each : never_sent) each->fail(*lost);
+  // Others under way will learn the same.
+  const Duration patience = by_id.empty() ? Duration(0) : longest_farewell;
+  if (phase == Phase::open) closing.start(patience, [this] { end(*lost); });
+}
+
+void HttpTransport::Impl::session_ended() {
+  lose_session("the server ended the session (HTTP 404); begin a new one", 404);
 }
 
 // What is under way.

@@ -119,17 +119,26 @@ void Post::on_done(const Received& received) {
   answered(received);
 }
 
+void Post::session_ended() {
+  const auto core = core_.shared_from_this();
+  core_.session_ended();
+  fail(*core_.lost);
+}
+
 /// The end of a message that wants no answer.
 void Post::told(const Received& received) {
-  if (received.status == 404 && in_session_) return core_.session_ended(*this);
-  if (!received.accepted()) {
-    core_.options.log.warning(
-        "the server did not take " +
-        (message_.method.empty() ? std::string("an answer") : json::quote(message_.method)) + ": " +
-        (received.status ? sentence(received, core_.target())
-         : received.how  ? std::string("no answer")
-                         : received.how.error().message));
-  }
+  if (received.status == 404 && in_session_) return session_ended();
+  if (received.accepted()) return core_.finished(*this);
+  const std::string why =
+      "the server did not take " +
+      (message_.method.empty() ? std::string("an answer") : json::quote(message_.method)) + ": " +
+      (received.status ? sentence(received, core_.target())
+       : received.how  ? std::string("no answer")
+                       : received.how.error().message);
+  core_.options.log.warning(why);
+  // Without the end of the handshake the server keeps silent for ever: better begin anew.
+  const bool never_begun = message_.is(mcp::Operation::initialized) && received.status == 0;
+  if (never_begun) core_.lose_session(why);
   core_.finished(*this);
 }
 
@@ -151,7 +160,7 @@ void Post::answered(const Received& received) {
 
 void Post::refused(const Received& received) {
   const int status = received.status;
-  if (status == 404 && in_session_) return core_.session_ended(*this);
+  if (status == 404 && in_session_) return session_ended();
   json::Document document;
   const auto body = document.parse(received.body, core_.parse_options);
   std::optional<Error> said = body ? error_of(*body) : std::nullopt;

@@ -43,6 +43,7 @@ class Post final : public Reception {
 
   /// Ends it soon if the server does not.
   void linger();
+  void session_ended();
   void told(const Received& received);
   void answered(const Received& received);
   void refused(const Received& received);

@@ -58,6 +58,7 @@ class Reception : public std::enable_shared_from_this<Reception> {
   /// Events had ids: the server lets us come back.
   bool resumable() const noexcept { return !last_id_.empty(); }
   const std::string& last_id() const noexcept { return last_id_; }
+  void forget_last_id() noexcept { last_id_.clear(); }
   /// Waits as long as the server wants, longer after each time in a row that brought nothing, and
   /// then does it.
   void later(Function<void()> again);

@@ -35,10 +35,20 @@ void ServerStream::on_event(const http::SseEvent& event) {
 }
 
 void ServerStream::on_done(const Received& received) {
-  const bool refused = received.status != 0 && !received.is_stream() && received.status < 500;
-  if (!was_open_ || refused) {
+  const bool answered = received.status != 0 && !received.is_stream();
+  const bool refused = answered && (received.status < 500 || !was_open_);
+  const bool again = std::exchange(tried_, true);
+  // Of a session that was there a moment ago; the first time it may mean that there is no stream.
+  if (again && received.status == 404) return core_.session_ended();
+  if (refused && !resumable()) {
     core_.options.log.debug("the server has no stream of its own (" + describe(received) + ")");
     return;
+  }
+  if (refused) {
+    core_.options.log.warning(
+        "what the server said while its stream was cut is lost: it does not resume it (" +
+        describe(received) + ")");
+    forget_last_id();
   }
   later([this] { start(); });
 }

@@ -23,6 +23,7 @@ class ServerStream final : public Reception {
   void on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
 
+  bool tried_ = false;
   bool was_open_ = false;
 };
 

@@ -51,7 +51,10 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   /// The server does not work on it any more: the next one may begin.
   void release(detail::Post& post);
   void finished(detail::Post& post);
-  void session_ended(detail::Post& post);
+  /// The session is over. What was not executed because of that is answered so that it can be sent
+  /// again in a new one.
+  void lose_session(std::string why, int status = 0);
+  void session_ended();
   /// The end of the handshake was taken, or never will be.
   void greeted(bool accepted);
   void begin_session(const http::FieldsView& fields);

@@ -249,6 +249,41 @@ TEST_P(ClientOverHttp, Listens) {
   EXPECT_TRUE(eventually([&] { return changes > 0; }));
 }
 
+TEST_P(ClientOverHttp, GoesOnListeningWhenAServerComesBack) {
+  Host host;
+  auto client = Client::connect(host.url, options());
+  ASSERT_TRUE(client);
+  std::atomic<int> changes = 0, agreed = 0, ended = 0;
+  godwit::ListenCallbacks callbacks;
+  callbacks.acknowledged = [&](const godwit::SubscriptionFilter&) { ++agreed; };
+  callbacks.tools_changed = [&] { ++changes; };
+  callbacks.ended = [&](Result<void>) { ++ended; };
+  auto listen = client->listen({.toolsListChanged = true}, callbacks);
+  ASSERT_TRUE(listen) << listen.error().message;
+  const auto hears_of_a_tool = [&](const char* name) {
+    ASSERT_TRUE(client->ping());  // the server knows now that the handshake is over
+    const int before = changes;
+    host.server.tool(name, "", [](Nothing) { return "x"; });
+    EXPECT_TRUE(eventually([&] { return changes > before; }));
+  };
+  hears_of_a_tool("early");
+  const int before = changes;
+  host.restart();
+  // Without a call, and since something may have been missed, as if it had changed.
+  EXPECT_TRUE(eventually([&] { return agreed == 2 && changes > before; }));
+  hears_of_a_tool("late");
+  // Also if it stays away for some time.
+  host.halt();
+  std::this_thread::sleep_for(300ms);  // at least one try fails
+  host.run();
+  EXPECT_TRUE(eventually([&] { return agreed == 3; }));
+  EXPECT_EQ(ended, 0);
+  listen->end();
+  host.restart();
+  EXPECT_EQ(text_of(client->call_tool("count")), "counted");
+  EXPECT_EQ(agreed, 3);
+}
+
 TEST_P(ClientOverHttp, TakesCallsBack) {
   Host host;
   auto client = Client::connect(host.url, options());

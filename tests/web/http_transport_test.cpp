@@ -664,6 +664,81 @@ TEST(HttpTransport, ClosesWhenTheSessionIsGone) {
   EXPECT_EQ(rig.server.seen("DELETE").size(), 0u);
 }
 
+TEST(HttpTransport, ClosesWhenTheStreamShowsThatTheSessionIsGone) {
+  std::atomic<int> streams = 0;
+  Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
+    if (request.method != "GET") return false;
+    if (++streams > 1) {
+      peer.respond(404, "", "");
+      return true;
+    }
+    peer.begin_events();
+    peer.write("retry: 5\nid: e1\ndata:\n\n");
+    peer.cut();
+    return true;
+  }));
+  rig.begin();
+  ASSERT_TRUE(run_until(rig.loop, [&] { return rig.to.closed == 1; }));
+  EXPECT_THAT(rig.to.why, HasSubstr("ended the session"));
+  EXPECT_EQ(streams, 2);
+  EXPECT_EQ(rig.server.seen("DELETE").size(), 0u);
+}
+
+TEST(HttpTransport, ClosesIfTheEndOfTheHandshakeIsLost) {
+  Rig rig(each([](Peer& peer, const SeenRequest& request) {
+    if (request.body_has("notifications/")) return peer.cut();
+    peer.json(result(request, R"({"protocolVersion":")" + std::string(legacy) + "\"}"),
+              "Mcp-Session-Id: s-1\r\n");
+  }));
+  rig.begin();
+  ASSERT_TRUE(run_until(rig.loop, [&] { return rig.to.closed == 1; }));
+  EXPECT_THAT(rig.to.why, HasSubstr("notifications/initialized"));
+}
+
+TEST(HttpTransport, OpensAStreamAgainThatWasCutBeforeItBegan) {
+  std::atomic<int> streams = 0;
+  Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
+    if (request.method != "GET") return false;
+    if (++streams == 1) {
+      peer.cut();
+      return true;
+    }
+    peer.begin_events();
+    peer.event(R"({"jsonrpc":"2.0","method":"notifications/a"})");
+    peer.wait_for_end();
+    return true;
+  }));
+  rig.begin();
+  EXPECT_EQ(rig.got(0)["method"], "notifications/a");
+}
+
+TEST(HttpTransport, OpensAStreamAnewThatCannotBeResumed) {
+  std::atomic<int> streams = 0;
+  Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
+    if (request.method != "GET") return false;
+    if (++streams == 2) {
+      peer.respond(400, "", "");
+      return true;
+    }
+    peer.begin_events();
+    peer.write("retry: 5\nid: e1\ndata:\n\n");
+    if (streams == 1) {
+      peer.cut();
+    } else {
+      peer.event(R"({"jsonrpc":"2.0","method":"notifications/a"})");
+      peer.wait_for_end();
+    }
+    return true;
+  }));
+  rig.begin();
+  EXPECT_EQ(rig.got(0)["method"], "notifications/a");
+  const auto gets = rig.server.seen("GET");
+  ASSERT_EQ(gets.size(), 3u);
+  EXPECT_TRUE(gets[1].has("last-event-id"));
+  EXPECT_FALSE(gets[2].has("last-event-id"));
+  EXPECT_THAT(rig.lines, testing::Contains(HasSubstr("is lost")));
+}
+
 TEST(HttpTransport, CancelsByANotification) {
   std::atomic<int> ended = 0;
   Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {

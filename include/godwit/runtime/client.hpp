@@ -89,7 +89,9 @@ class GODWIT_API Client {
   Result<RawJson> request(std::string_view method, RawJson params = {},
                           RequestOptions options = {});
   Result<void> notify(std::string_view method, RawJson params = {});
-  /// Waits until the server has agreed. A client that may restart takes it up again by itself.
+  /// Waits until the server has agreed. A client that may restart (over HTTP each does) takes it up
+  /// again by itself when the connection breaks, and then calls back once for everything it listens
+  /// for: changes may have been missed.
   Result<Listen> listen(SubscriptionFilter filter, ListenCallbacks callbacks);
 
   // Calls that do not wait: `done` gets the outcome on the client's thread, exactly once.
