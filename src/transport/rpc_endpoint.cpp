@@ -18,14 +18,6 @@ constexpr std::size_t most_idle = 64;
 /// What the buffer of an idle one may keep.
 constexpr std::size_t keep_capacity = 16u << 10;
 
-bool is_json(const http::Request& request) {
-  const auto type = request.fields.find("Content-Type");
-  if (!type || request.fields.count("Content-Type") != 1) return false;
-  std::string_view name = type->substr(0, type->find(';'));
-  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
-  return http::same_name(name, json_type);
-}
-
 std::string error_text(std::int64_t code, std::string_view message) {
   return rpc::serialize(
       rpc::make_error(std::nullopt, Error{.code = code, .message = std::string(message)}));
@@ -58,12 +50,6 @@ struct RpcEndpoint::State {
       std::make_shared<std::vector<std::unique_ptr<Lane>>>();
   bool draining = false;
 
-  bool is_path(std::string_view path) const {
-    const std::string& wanted = options.path;
-    if (wanted.empty() || path == wanted) return true;
-    return path.size() == wanted.size() + 1 && path.ends_with('/') && path.starts_with(wanted);
-  }
-
   http::Fields fields_for(const http::Request& request) const {
     http::Fields fields;
     if (const std::string_view origin = options.access.listed_origin(request); !origin.empty()) {
@@ -75,7 +61,8 @@ struct RpcEndpoint::State {
 
   std::optional<http::Response> not_for_you(const http::Request& request) const {
     if (const auto why = options.access.refusal(request)) return refused(403, *why);
-    if (!is_path(request.path())) return refused(404, "nothing is served at this path");
+    if (!options.path.empty() && !request.is_at(options.path))
+      return refused(404, "nothing is served at this path");
     return std::nullopt;
   }
 
@@ -96,7 +83,8 @@ struct RpcEndpoint::State {
       return refused(505, "WebSocket needs HTTP/1.1");  // 1.0 has no upgrade
     }
     if (request.method != "POST") return refused(405, "JSON-RPC takes POST", {{"Allow", "POST"}});
-    if (!is_json(request)) return refused(415, "the Content-Type must be application/json");
+    if (!request.is_type(json_type))
+      return refused(415, "the Content-Type must be application/json");
     if (draining) return refused(503, "the server is shutting down", {{"Retry-After", "1"}});
     if (busy.size() >= peer.limits.process_in_flight) {
       return refused(503, "busy: too many requests are in flight; try again later",

@@ -7,6 +7,7 @@
 #include "event_stream.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/message.hpp"
 #include "godwit/web/memory_event_store.hpp"
 #include "http_session.hpp"
 #include "lane.hpp"
@@ -36,22 +37,15 @@ bool accepts(const http::Request& request, std::string_view type) {
          request.fields.lists("Accept", std::string(group) + "/*");
 }
 
-bool is_json(const http::Request& request) {
-  const auto type = request.fields.find("Content-Type");
-  if (!type || request.fields.count("Content-Type") != 1) return false;
-  std::string_view name = type->substr(0, type->find(';'));
-  while (name.ends_with(' ') || name.ends_with('\t')) name.remove_suffix(1);
-  return http::same_name(name, json_type);
-}
-
-bool is_path(std::string_view path, std::string_view wanted) {
-  if (path == wanted) return true;
-  return path.size() == wanted.size() + 1 && path.ends_with('/') && path.starts_with(wanted);
-}
-
 bool is_handshake(json::View message) {
   return message.find("method").as_string() ==
          mcp::newest_stateful().name_of(mcp::Operation::initialize);
+}
+
+/// Nothing if it has none that can be answered under.
+std::optional<rpc::Id> id_of(json::View message) {
+  const json::View id = message.find("id");
+  return id.is_string() || id.is_number() ? rpc::Id::from(id) : std::nullopt;
 }
 
 /// Keeps others off the document.
@@ -60,6 +54,10 @@ struct InUse {
   bool before = std::exchange(flag, true);
   ~InUse() { flag = before; }
 };
+
+Error busy(std::string why) {
+  return rpc::internal_error("busy: " + std::move(why) + "; try again later");
+}
 
 http::Fields retry_later() { return {{"Retry-After", "1"}}; }
 
@@ -119,20 +117,22 @@ http::Fields Endpoint::Impl::fields_for(const http::Request& request) const {
 }
 
 void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchange, int status,
-                            std::int64_t code, std::string_view message, const http::Fields& more,
-                            json::View id) {
+                            Error error, const http::Fields& more, json::View message) {
   http::Fields fields = fields_for(request);
   for (const auto& [name, value] : more) fields.add(name, value);
-  std::string body = R"({"jsonrpc":"2.0",)";
-  if (id.is_string() || id.is_number()) body += R"("id":)" + std::string(id.source()) + ",";
-  body +=
-      R"("error":{"code":)" + std::to_string(code) + R"(,"message":)" + json::quote(message) + "}}";
-  exchange.respond(status, json_type, body, fields);
+  exchange.respond(status, json_type,
+                   rpc::serialize(rpc::make_error(id_of(message), std::move(error))), fields);
+}
+
+void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchange, int status,
+                            std::string message, const http::Fields& more) {
+  refuse(request, exchange, status,
+         Error{.code = rpc::code::invalid_request, .message = std::move(message)}, more);
 }
 
 void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchange) {
   const auto bad = [&](int status, std::string_view message, const http::Fields& more = {}) {
-    refuse(request, exchange, status, rpc::code::invalid_request, message, more);
+    refuse(request, exchange, status, std::string(message), more);
   };
   if (const auto why = options.access.refusal(request)) return bad(403, *why);
   if (!options.health_path.empty() && request.path() == options.health_path) {
@@ -142,17 +142,17 @@ void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchan
     tell_numbers();
     return exchange.respond(200, "text/plain; version=0.0.4", options.metrics->text());
   }
-  if (!options.sse_path.empty() && is_path(request.path(), options.sse_path)) {
+  if (!options.sse_path.empty() && request.is_at(options.sse_path)) {
     return sse(request, exchange);
   }
-  if (!is_path(request.path(), options.path)) {
+  if (!request.is_at(options.path)) {
     return bad(404, "there is nothing at this path; the server is at " + options.path);
   }
   if (request.method == "OPTIONS" && !options.access.origins.empty()) {
     return preflight(request, exchange);
   }
   if (request.method == "POST") {
-    if (!is_json(request)) return bad(415, "the Content-Type must be application/json");
+    if (!request.is_type(json_type)) return bad(415, "the Content-Type must be application/json");
     if (!accepts(request, json_type) || !accepts(request, sse_type)) {
       return bad(406, "the Accept field must list application/json and text/event-stream");
     }
@@ -175,21 +175,29 @@ bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
                               http::Exchange& exchange, std::size_t in_flight) {
   if (!detail::has_request(message)) return false;
   if (draining) {
-    refuse(request, exchange, 503, rpc::code::internal_error, "the server is shutting down",
-           retry_later(), message.find("id"));
+    refuse(request, exchange, 503, rpc::internal_error("the server is shutting down"),
+           retry_later(), message);
   } else if (open_exchanges >= limits.process_in_flight) {
-    refuse(request, exchange, 503, rpc::code::internal_error,
-           "busy: too many requests are in flight; try again later", retry_later(),
-           message.find("id"));
+    refuse(request, exchange, 503, busy("too many requests are in flight"), retry_later(), message);
   } else if (in_flight >= limits.in_flight) {
-    refuse(request, exchange, 429, rpc::code::internal_error,
-           "busy: " + std::to_string(limits.in_flight) +
-               " requests of this session are in flight already; try again later",
-           retry_later(), message.find("id"));
+    refuse(
+        request, exchange, 429,
+        busy(std::to_string(limits.in_flight) + " requests of this session are in flight already"),
+        retry_later(), message);
   } else {
     return false;
   }
   return true;
+}
+
+template <class Then>
+void Endpoint::Impl::parse(const http::Request& request, http::Exchange& exchange, Then&& then) {
+  std::optional<json::Document> own;  // of a request that a handler made from inside another
+  json::Document& parsed = parsing ? own.emplace() : document;
+  const InUse use{parsing};
+  const Result<json::View> root = parsed.parse(request.body, parse_options, request.spare);
+  if (root) return then(*root);
+  refuse(request, exchange, 400, rpc::parse_error(root.error().message));
 }
 
 void Endpoint::Impl::preflight(const http::Request& request, http::Exchange& exchange) {
@@ -208,15 +216,11 @@ void Endpoint::Impl::preflight(const http::Request& request, http::Exchange& exc
 
 void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange) {
   bytes_in += request.body.size();
-  std::optional<json::Document> own;  // of a request that a handler made from inside another
-  json::Document& parsed = parsing ? own.emplace() : document;
-  const InUse use{parsing};
-  const Result<json::View> root = parsed.parse(request.body, parse_options, request.spare);
-  if (!root) {
-    return refuse(request, exchange, 400, rpc::code::parse_error,
-                  rpc::parse_error(root.error().message).message);
-  }
-  const json::View message = *root;
+  parse(request, exchange, [&](json::View message) { route(request, message, exchange); });
+}
+
+void Endpoint::Impl::route(const http::Request& request, json::View message,
+                           http::Exchange& exchange) {
   if (options.stateless && mcp::is_stateless(message.find("params").find("_meta"))) {
     return stateless(request, message, exchange);
   }
@@ -224,8 +228,8 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
   if (!options.stateful && handshake) {
     // Old clients can do no more than show the text.
     const auto wanted = message.find("params").find("protocolVersion").as_string();
-    const Error error = mcp::unsupported_version(wanted.value_or(""));
-    return refuse(request, exchange, 400, error.code, error.message, {}, message.find("id"));
+    return refuse(request, exchange, 400, mcp::unsupported_version(wanted.value_or("")), {},
+                  message);
   }
   if (!options.stateful) return stateless(request, message, exchange);
   if (request.fields.find(mcp::header::session)) return stateful(request, message, exchange);
@@ -242,11 +246,11 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
 void Endpoint::Impl::stateless(const http::Request& request, json::View message,
                                http::Exchange& exchange) {
   if (!message.is_object()) {
-    return refuse(request, exchange, 400, rpc::code::invalid_request,
+    return refuse(request, exchange, 400,
                   "the body must be one request or notification, an object");
   }
   if (!message.find("method")) {
-    return refuse(request, exchange, 400, rpc::code::invalid_request,
+    return refuse(request, exchange, 400,
                   "the body must be a request or a notification; it has no \"method\"");
   }
   if (too_busy(request, message, exchange, 0)) return;
@@ -273,22 +277,23 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
   const auto id = request.fields.find(mcp::header::session);
   if (!id) {
     refuse(
-        request, exchange, 400, rpc::code::invalid_request,
+        request, exchange, 400,
         "the header Mcp-Session-Id is missing: send \"initialize\" first and then what it gives, "
         "or put the protocol version and the client's capabilities into params/_meta");
     return nullptr;
   }
-  if (forwarded(*id, request, exchange)) return nullptr;
+  const bool once = request.fields.count(mcp::header::session) == 1;
+  if (once && forwarded(*id, request, exchange)) return nullptr;
   const auto found = sessions.find(*id);
-  if (found == sessions.end() || request.fields.count(mcp::header::session) != 1) {
-    refuse(request, exchange, 404, rpc::code::invalid_request,
+  if (found == sessions.end() || !once) {
+    refuse(request, exchange, 404,
            "there is no such session (any more): begin a new one with \"initialize\"");
     return nullptr;
   }
   if (const auto version = request.fields.find(mcp::header::protocol_version)) {
     const mcp::Dialect* dialect = mcp::dialect_of(*version);
     if (!dialect || dialect->stateless) {
-      refuse(request, exchange, 400, rpc::code::invalid_request,
+      refuse(request, exchange, 400,
              "MCP-Protocol-Version must be the one that was agreed on in the handshake");
       return nullptr;
     }
@@ -300,11 +305,6 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
                               http::Exchange& exchange) {
   HttpSession* session = session_of(request, exchange);
   if (!session) return;
-  if (is_handshake(message)) {
-    return refuse(request, exchange, 400, rpc::code::invalid_request,
-                  "this session has had its handshake; a new one begins without Mcp-Session-Id", {},
-                  message.find("id"));
-  }
   if (too_busy(request, message, exchange, session->in_flight())) return;
   session->post(message, exchange, fields_for(request));
 }
@@ -313,8 +313,8 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
                                 http::Exchange& exchange) {
   if (too_busy(request, message, exchange, 0)) return;
   if (sessions.size() >= limits.sessions) {
-    return refuse(request, exchange, 503, rpc::code::internal_error,
-                  "busy: there are too many sessions; try again later", retry_later());
+    return refuse(request, exchange, 503, busy("there are too many sessions"), retry_later(),
+                  message);
   }
   std::string id = new_session_id();
   auto session = std::make_unique<HttpSession>(*this, id);
@@ -326,20 +326,18 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
 
 void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange) {
   if (!accepts(request, sse_type)) {
-    return refuse(request, exchange, 406, rpc::code::invalid_request,
-                  "the Accept field must list text/event-stream");
+    return refuse(request, exchange, 406, "the Accept field must list text/event-stream");
   }
   HttpSession* session = session_of(request, exchange);
   if (!session) return;
   if (const auto last = request.fields.find("Last-Event-ID")) {
     if (session->resume(exchange, *last, fields_for(request))) return;
-    return refuse(request, exchange, 400, rpc::code::invalid_request,
+    return refuse(request, exchange, 400,
                   "Last-Event-ID names no event of this session that can be resumed from: it is "
                   "unknown, or what followed it is not kept any more");
   }
   if (!session->listen(exchange, fields_for(request))) {
-    refuse(request, exchange, 409, rpc::code::invalid_request,
-           "this session has such a stream already; there can be only one");
+    refuse(request, exchange, 409, "this session has such a stream already; there can be only one");
   }
 }
 
@@ -353,7 +351,7 @@ void Endpoint::Impl::end_session(const http::Request& request, http::Exchange& e
 
 void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange) {
   const auto bad = [&](int status, std::string_view message, const http::Fields& more = {}) {
-    refuse(request, exchange, status, rpc::code::invalid_request, message, more);
+    refuse(request, exchange, status, std::string(message), more);
   };
   constexpr std::string_view prefix = "session=";
   if (request.method == "GET") {
@@ -370,7 +368,7 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   }
   if (request.method != "POST")
     return bad(405, "this address takes GET and POST", {{"Allow", "GET, POST"}});
-  if (!is_json(request)) return bad(415, "the Content-Type must be application/json");
+  if (!request.is_type(json_type)) return bad(415, "the Content-Type must be application/json");
   std::string_view id = request.query();
   if (!id.starts_with(prefix)) return bad(400, "the address must name its session");
   id.remove_prefix(prefix.size());
@@ -378,17 +376,11 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   const auto found = sse_sessions.find(id);
   if (found == sse_sessions.end()) return bad(404, "there is no such session (any more)");
   detail::SseSession& session = *found->second;
-  std::optional<json::Document> own;
-  json::Document& parsed = parsing ? own.emplace() : document;
-  const InUse use{parsing};
-  const Result<json::View> root = parsed.parse(request.body, parse_options, request.spare);
-  if (!root) {
-    return refuse(request, exchange, 400, rpc::code::parse_error,
-                  rpc::parse_error(root.error().message).message);
-  }
-  if (too_busy(request, *root, exchange, session.peer().in_flight())) return;
-  exchange.respond(202, {}, {}, fields_for(request));
-  session.post(*root);
+  parse(request, exchange, [&](json::View message) {
+    if (too_busy(request, message, exchange, session.peer().in_flight())) return;
+    exchange.respond(202, {}, {}, fields_for(request));
+    session.post(message);
+  });
 }
 
 bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& request,
@@ -455,8 +447,7 @@ void Endpoint::on_request(const http::Request& request, http::Exchange& exchange
 std::optional<http::Response> Endpoint::on_head(const http::Request& request) {
   // Nothing is worth reading from someone who may not call.
   if (!impl_->options.access.refusal(request)) return std::nullopt;
-  http::Response response{.status = 403, .fields = {}, .body = {}};
-  return response;
+  return http::Response{.status = 403, .fields = {}, .body = {}};
 }
 
 std::optional<TimePoint> Endpoint::next_deadline() const {
@@ -468,12 +459,7 @@ void Endpoint::expire(TimePoint now) {
   // Not more than there are now, so that this ends whatever is armed anew.
   for (std::size_t most = impl_->deadlines.size(); most > 0; --most) {
     if (impl_->deadlines.empty() || impl_->deadlines.begin()->first > now) break;
-    const auto found = impl_->conversations.find(impl_->deadlines.begin()->second);
-    if (found == impl_->conversations.end()) {
-      impl_->deadlines.erase(impl_->deadlines.begin());
-      continue;
-    }
-    found->second->expire(now);
+    impl_->conversations.at(impl_->deadlines.begin()->second)->expire(now);
   }
   impl_->settle();
 }

@@ -67,14 +67,22 @@ struct Endpoint::Impl {
   /// Hands the request to the endpoint that has its session; false if that is this one.
   bool forwarded(std::string_view session, const http::Request& request, http::Exchange& exchange);
   std::string new_session_id() const;
+  /// To the era that the message belongs to.
+  void route(const http::Request& request, json::View message, http::Exchange& exchange);
   void stateless(const http::Request& request, json::View message, http::Exchange& exchange);
   void stateful(const http::Request& request, json::View message, http::Exchange& exchange);
   void initialize(const http::Request& request, json::View message, http::Exchange& exchange);
   /// The session that the request names; null if there is none, which has been answered then.
   detail::HttpSession* session_of(const http::Request& request, http::Exchange& exchange);
-  /// Answers with an error; without an id unless one is given.
-  void refuse(const http::Request& request, http::Exchange& exchange, int status, std::int64_t code,
-              std::string_view message, const http::Fields& more = {}, json::View id = {});
+  /// Answers with an error, under the id of the message if it has one.
+  void refuse(const http::Request& request, http::Exchange& exchange, int status, Error error,
+              const http::Fields& more = {}, json::View message = {});
+  /// The same where what is wrong is the HTTP request.
+  void refuse(const http::Request& request, http::Exchange& exchange, int status,
+              std::string message, const http::Fields& more = {});
+  /// Calls `then` with the body, or refuses it.
+  template <class Then>
+  void parse(const http::Request& request, http::Exchange& exchange, Then&& then);
   /// Refuses a request because too many are under way. Answers and notifications are always let in:
   /// what waits for them could not end otherwise.
   bool too_busy(const http::Request& request, json::View message, http::Exchange& exchange,

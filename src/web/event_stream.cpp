@@ -159,7 +159,7 @@ void EventStream::keep_alive() {
 
 void EventStream::on_gone() {
   detach();
-  session_->stream_left(*this);
+  session_->stream_left();  // this stays: the client may come back
 }
 
 }  // namespace godwit::inline v0::detail

@@ -61,7 +61,6 @@ class EventStream final : private http::Exchange::Owner {
 
  private:
   void on_gone() override;
-  void attach(http::Exchange& exchange);
   void detach() noexcept;
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }
   void push(std::string_view bytes);

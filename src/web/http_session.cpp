@@ -60,6 +60,10 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   if (kept.finished()) return finish(route);
   if (primes()) kept.begin(true);
   if (std::exchange(let_go_later_, false)) kept.let_go();
+  keep_streams_alive();
+}
+
+void HttpSession::keep_streams_alive() {
   if (!keep_alive_) keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
   rearm();
 }
@@ -85,8 +89,7 @@ bool HttpSession::listen(http::Exchange& exchange, http::Fields more) {
     stream.resume(exchange, stream.sent(), std::move(more));
   }
   if (primes()) stream.prime();
-  if (!keep_alive_) keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
-  rearm();
+  keep_streams_alive();
   return true;
 }
 
@@ -106,8 +109,7 @@ bool HttpSession::resume(http::Exchange& exchange, std::string_view last_event_i
     if (other->name() == name) stream = other.get();
   }
   if (!stream || name.empty() || !stream->resume(exchange, after, std::move(more))) return false;
-  if (!keep_alive_) keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
-  rearm();
+  keep_streams_alive();
   return true;
 }
 
@@ -171,10 +173,7 @@ void HttpSession::finish(rpc::Route route) {
   rearm();
 }
 
-void HttpSession::stream_left(EventStream& stream) {
-  last_used_ = endpoint_.clock->coarse();
-  static_cast<void>(stream);  // it is kept: the client may come back
-}
+void HttpSession::stream_left() { last_used_ = endpoint_.clock->coarse(); }
 
 std::optional<TimePoint> HttpSession::own_deadline() const {
   if (ended_) return std::nullopt;

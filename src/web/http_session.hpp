@@ -40,7 +40,7 @@ class HttpSession final : public Conversation {
   /// Hangs up everywhere.
   void end();
   void drain();
-  void stream_left(EventStream& stream);
+  void stream_left();
 
   // Output
   void finish_message(std::size_t begin) override;
@@ -56,6 +56,7 @@ class HttpSession final : public Conversation {
 
   EventStream* find(rpc::Route route);
   EventStream& standalone();
+  void keep_streams_alive();
   void finish(rpc::Route route);
   void forget_old(TimePoint now);
 

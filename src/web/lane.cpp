@@ -54,17 +54,15 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   session->carrier = &fields;
   on_stack_ = true;
   peer().receive(message);
-  on_stack_ = false;
   session->carrier = nullptr;
   meta_ = {};
-  if (done()) return;
-  if (peer_is_idle() || !message.find("id")) {  // nothing to answer: a notification
+  const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
+  if (exchange_ && nothing_to_answer) {
     exchange_->respond(202, {}, {}, more_);
-    on_stack_ = true;
     finished();
-    on_stack_ = false;
-    return;
   }
+  on_stack_ = false;
+  if (done()) return;
   exchange_->set_owner(this);
   keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
   rearm();
@@ -108,14 +106,10 @@ void Lane::finish_answer(std::size_t begin, const Error* error) {
 }
 
 void Lane::finish_message(std::size_t begin) {
-  if (exchange_) {
-    std::string event;
-    http::write_event(event, {.data = written(begin)});
-    endpoint_.buffer.resize(begin);
-    push(event);
-  } else {
-    endpoint_.buffer.resize(begin);
-  }
+  std::string event;
+  if (exchange_) http::write_event(event, {.data = written(begin)});
+  endpoint_.buffer.resize(begin);
+  if (exchange_) push(event);
 }
 
 void Lane::begin_stream() {

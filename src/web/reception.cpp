@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "godwit/http/request.hpp"
 #include "transport_impl.hpp"
 #include "wire.hpp"
 
@@ -20,9 +21,7 @@ constexpr std::uint64_t most_retry_ms = 24u * 3600u * 1000u;
 constexpr Duration long_enough = std::chrono::seconds(10);
 
 std::string type_of(std::string_view field) {
-  field = field.substr(0, field.find(';'));
-  while (field.ends_with(' ') || field.ends_with('\t')) field.remove_suffix(1);
-  std::string out(field);
+  std::string out(http::media_type(field));
   for (char& c : out) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }

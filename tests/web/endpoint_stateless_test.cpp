@@ -895,7 +895,10 @@ TEST(Eras, AClientOfTheOtherEraLearnsWhatIsSpoken) {
   options.endpoint.stateful = false;
   Site site(std::move(options));
   FakeExchange& x = site.send(Site::post(Site::initialize_body("2025-11-25")));
-  EXPECT_TRUE(has(x.body, "2026-07-28"));
+  EXPECT_TRUE(has(x.answer()["error"]["message"].dump(), "2026-07-28"));
+  // Newer ones read what else there is.
+  EXPECT_EQ(x.answer()["error"]["data"]["supported"].dump(), R"(["2026-07-28"])");
+  EXPECT_EQ(x.answer()["error"]["data"]["requested"].as_string(), "2025-11-25");
 }
 
 TEST(Eras, AServerOfTheStatefulEraOnly) {

@@ -32,6 +32,14 @@ struct GODWIT_API Request {
     const std::size_t at = target.find('?');
     return at == target.npos ? std::string_view() : target.substr(at + 1);
   }
+  /// Whether it goes to this path; a slash at the end makes no difference.
+  bool is_at(std::string_view wanted) const noexcept;
+  /// Whether the body is of this type ("application/json"), whatever its parameters. Not if it is
+  /// said twice.
+  bool is_type(std::string_view type) const noexcept;
 };
+
+/// A Content-Type without its parameters.
+GODWIT_API std::string_view media_type(std::string_view content_type) noexcept;
 
 }  // namespace godwit::inline v0::http
