@@ -1,6 +1,7 @@
 // Umbrella of the base module.
 #pragma once
 
+#include "godwit/base/base64.hpp"
 #include "godwit/base/clock.hpp"
 #include "godwit/base/error.hpp"
 #include "godwit/base/executor.hpp"

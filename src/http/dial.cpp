@@ -12,23 +12,20 @@ Error cannot(const Url& url, std::string_view why) {
 
 }  // namespace
 
-Dial::Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy,
-           std::optional<TlsContext> tls, Duration timeout, Done done)
+Dial::Dial(Loop& loop, Url url, DialOptions options, Done done)
     : loop_(loop),
-      limits_(limits),
       url_(std::move(url)),
-      proxy_(std::move(proxy)),
-      tls_(std::move(tls)),
+      options_(std::move(options)),
       done_(std::move(done)),
       connector_(loop),
       timer_(loop) {
-  const Url& to = proxy_ ? *proxy_ : url_;
+  const Url& to = options_.proxy ? options_.proxy->url : url_;
+  const Duration timeout = options_.connect.timeout;
   timer_.start(timeout, [this] { finish(cannot(url_, "no answer in time")); });
-  ConnectOptions options{.timeout = timeout};
-  if (!proxy_) options.tls = tls_;
   connector_.tcp(
       Address{.host = to.host, .port = to.port},
-      [this](Result<Stream> stream) { on_connected(std::move(stream)); }, std::move(options));
+      [this](Result<Stream> stream) { on_connected(std::move(stream)); },
+      options_.proxy ? ConnectOptions{.timeout = timeout} : options_.connect);
 }
 
 Dial::~Dial() {
@@ -36,12 +33,17 @@ Dial::~Dial() {
 }
 
 void Dial::on_connected(Result<Stream> stream) {
-  if (!stream || !proxy_ || !tls_) return finish(std::move(stream));
+  const bool tunnel = options_.tunnel || options_.connect.tls;
+  if (!stream || !options_.proxy || !tunnel) return finish(std::move(stream));
   const std::string to =
       (url_.host.find(':') == url_.host.npos ? url_.host : "[" + url_.host + "]") + ":" +
       std::to_string(url_.port);
-  wire_ = "CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n\r\n";
-  tunnel_ = std::make_shared<Link>(loop_, *std::move(stream), limits_);
+  wire_ = "CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n";
+  if (const std::string& authorization = options_.proxy->authorization; !authorization.empty()) {
+    wire_ += "Proxy-Authorization: " + authorization + "\r\n";
+  }
+  wire_ += "\r\n";
+  tunnel_ = std::make_shared<Link>(loop_, *std::move(stream), options_.limits);
   tunnel_->send(*this, "CONNECT", wire_);
 }
 
@@ -50,19 +52,22 @@ void Dial::on_body(std::string_view) {}
 
 void Dial::on_done() {
   if (status_ / 100 != 2) {
-    return finish(
-        cannot(url_, "the proxy " + proxy_->origin() + " answered " + std::to_string(status_)));
+    return finish(cannot(url_, "the proxy " + options_.proxy->url.origin() + " answered " +
+                                   std::to_string(status_)));
   }
   if (!tunnel_->rest().empty()) {
     return finish(cannot(url_, "it talks before it was asked, through the proxy"));
   }
   const auto tunnel = std::exchange(tunnel_, nullptr);
+  if (!options_.connect.tls) return finish(tunnel->take());
   // The handshake goes on by itself; if it fails, the request does.
-  finish(tls_connect(loop_, tunnel->take(), *tls_, url_.host));
+  const std::string& name = options_.connect.server_name;
+  finish(
+      tls_connect(loop_, tunnel->take(), *options_.connect.tls, name.empty() ? url_.host : name));
 }
 
 void Dial::on_broken(Error why) {
-  finish(cannot(url_, "the proxy " + proxy_->origin() + " gave up: " + why.message));
+  finish(cannot(url_, "the proxy " + options_.proxy->url.origin() + " gave up: " + why.message));
 }
 
 void Dial::finish(Result<Stream> stream) {

@@ -1,5 +1,5 @@
-// Dial: makes the connection for a request: to the server or to a proxy, and through a proxy to the
-// server where what follows is TLS.
+// Dial: makes a connection to the server of a URL, through a proxy where there is one; or to the
+// proxy itself, which relays plain requests.
 //
 // Destroying it gives the attempt up.
 #pragma once
@@ -9,28 +9,35 @@
 #include <string>
 #include <string_view>
 
-#include "godwit/base/clock.hpp"
+#include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/base/result.hpp"
+#include "godwit/http/proxies.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/connector.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
-#include "godwit/io/tls.hpp"
 #include "http/link.hpp"
 
 namespace godwit::inline v0::http {
 
-class Dial final : private Link::User {
+struct DialOptions {
+  std::optional<Proxy> proxy{};
+  /// With `tls`, what is given is a TLS connection to the server of the URL.
+  ConnectOptions connect{};
+  /// Through a proxy to the server also where what follows is not TLS.
+  bool tunnel = false;
+  Limits limits{};
+};
+
+class GODWIT_API Dial final : private Link::User {
  public:
   using Done = Function<void(Result<Stream> connection)>;
 
   /// `done` is called once, from the loop; the Dial may be destroyed in it.
-  /// With `tls`, what is given is a TLS connection to the server of the URL.
-  Dial(Loop& loop, const Limits& limits, Url url, std::optional<Url> proxy,
-       std::optional<TlsContext> tls, Duration timeout, Done done);
+  Dial(Loop& loop, Url url, DialOptions options, Done done);
   ~Dial();
 
  private:
@@ -43,10 +50,8 @@ class Dial final : private Link::User {
   void finish(Result<Stream> stream);
 
   Loop& loop_;
-  Limits limits_;
   Url url_;
-  std::optional<Url> proxy_;
-  std::optional<TlsContext> tls_;
+  DialOptions options_;
   Done done_;
   Connector connector_;
   Timer timer_;

@@ -44,18 +44,22 @@ std::optional<Error> mistake(const HttpRequest& request) {
   return std::nullopt;
 }
 
-std::string wire_of(const HttpRequest& request, bool to_proxy) {
+/// `relay` is the proxy that the request is handed to, if it is.
+std::string wire_of(const HttpRequest& request, const Proxy* relay) {
   const bool body = !request.body.empty() || request.method == "POST" || request.method == "PUT" ||
                     request.method == "PATCH";
   std::string out = request.method;
   out += ' ';
-  out += to_proxy ? request.url.text() : request.url.target;
+  out += relay ? request.url.text() : request.url.target;
   out += " HTTP/1.1\r\nHost: " + request.url.authority() + "\r\n";
   Fields fields;
   for (const auto& [name, value] : request.fields) {
     if (!is_own_field(name)) fields.add(name, value);
   }
   if (!fields.find("User-Agent")) fields.add("User-Agent", "godwit/" + std::string(version()));
+  if (relay && !relay->authorization.empty()) {
+    fields.set("Proxy-Authorization", relay->authorization);
+  }
   if (body) fields.add("Content-Length", std::to_string(request.body.size()));
   fields.write(out);
   out += "\r\n";
@@ -174,12 +178,12 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
 
   void start() {
     if (auto wrong = mistake(request)) return finish(*std::move(wrong));
-    Result<std::optional<Url>> found = client->proxies.find(request.url);
+    Result<std::optional<Proxy>> found = client->proxies.find(request.url);
     if (!found) return finish(std::move(found).error());
     proxy = *std::move(found);
-    const bool relayed = proxy && !request.url.secure();
-    origin = relayed ? "via " + proxy->origin() : request.url.origin();
-    wire = wire_of(request, relayed);
+    const Proxy* const relay = proxy && !request.url.secure() ? &*proxy : nullptr;
+    origin = relay ? "via " + relay->url.origin() : request.url.origin();
+    wire = wire_of(request, relay);
     request.body = {};
     link = client->take(origin, repeatable);
     if (!link) return connect();
@@ -195,11 +199,13 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
       if (!found) return finish(std::move(found).error());
       tls = *std::move(found);
     }
-    dial.emplace(client->loop, client->options.limits, request.url, proxy, std::move(tls),
-                 client->options.connect_timeout, [this](Result<Stream> stream) {
-                   const auto self = shared_from_this();
-                   on_connected(std::move(stream));
-                 });
+    DialOptions to{.proxy = proxy,
+                   .connect = {.timeout = client->options.connect_timeout, .tls = std::move(tls)},
+                   .limits = client->options.limits};
+    dial.emplace(client->loop, request.url, std::move(to), [this](Result<Stream> stream) {
+      const auto self = shared_from_this();
+      on_connected(std::move(stream));
+    });
   }
 
   void on_connected(Result<Stream> stream) {
@@ -255,7 +261,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   HttpRequest request;
   HttpCallbacks callbacks;
   bool repeatable;
-  std::optional<Url> proxy;
+  std::optional<Proxy> proxy;
   std::string origin;
   std::string wire;
   std::optional<Dial> dial;

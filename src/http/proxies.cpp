@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "godwit/base/base64.hpp"
 #include "http/syntax.hpp"
 
 namespace godwit::inline v0::http {
@@ -41,6 +42,49 @@ bool covers(std::string_view rule, const Url& url) {
   return is_below(url.host, host);
 }
 
+int hex_digit(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char low = to_lower(c);
+  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/// "%41" is "A"; what is no such escape stays as it is.
+std::string unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size();
+    const int high = escape ? hex_digit(text[i + 1]) : -1;
+    const int low = escape ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) {
+      out += text[i];
+    } else {
+      out += static_cast<char>(high * 16 + low);
+      i += 2;
+    }
+  }
+  return out;
+}
+
+/// A proxy whose scheme is said. Errors do not repeat its password.
+Result<Proxy> parse(std::string text) {
+  Proxy out;
+  const std::size_t begin = text.find("://") + 3;
+  const std::size_t end = std::min(text.find_first_of("/?#", begin), text.size());
+  const std::size_t at = std::string_view(text).substr(0, end).rfind('@');
+  if (at != text.npos && at >= begin) {
+    const std::string secret = text.substr(begin, at - begin);
+    const std::size_t colon = std::min(secret.find(':'), secret.size());
+    out.authorization =
+        "Basic " + base64(unescaped(secret.substr(0, colon)) + ":" +
+                          unescaped(secret.substr(std::min(colon + 1, secret.size()))));
+    text.erase(begin, at + 1 - begin);
+  }
+  Result<Url> url = Url::parse(text);
+  if (!url) return std::move(url).error();
+  out.url = *std::move(url);
+  return out;
+}
+
 }  // namespace
 
 bool is_loopback(std::string_view host) noexcept {
@@ -51,7 +95,7 @@ bool is_loopback(std::string_view host) noexcept {
 
 Proxies Proxies::from_environment() {
   Proxies out;
-  out.http = variable("http_proxy", nullptr);
+  out.http = variable("http_proxy", std::getenv("REQUEST_METHOD") ? nullptr : "HTTP_PROXY");
   out.https = variable("https_proxy", "HTTPS_PROXY");
   std::string direct = variable("no_proxy", "NO_PROXY");
   for (std::string_view rest = direct; !rest.empty();) {
@@ -62,18 +106,18 @@ Proxies Proxies::from_environment() {
   return out;
 }
 
-Result<std::optional<Url>> Proxies::find(const Url& url) const {
+Result<std::optional<Proxy>> Proxies::find(const Url& url) const {
   const std::string& proxy = url.secure() ? https : http;
-  if (proxy.empty() || (!loopback && is_loopback(url.host))) return std::optional<Url>();
+  if (proxy.empty() || (!loopback && is_loopback(url.host))) return std::optional<Proxy>();
   if (std::ranges::any_of(direct, [&](const std::string& rule) { return covers(rule, url); })) {
-    return std::optional<Url>();
+    return std::optional<Proxy>();
   }
-  Result<Url> parsed = Url::parse(proxy.find("://") == proxy.npos ? "http://" + proxy : proxy);
+  Result<Proxy> parsed = parse(proxy.find("://") == proxy.npos ? "http://" + proxy : proxy);
   if (!parsed) return error("the proxy cannot be used: " + parsed.error().message);
-  if (parsed->scheme != "http") {
-    return error("the proxy " + parsed->origin() + " cannot be used: only http:// proxies can");
+  if (parsed->url.scheme != "http") {
+    return error("the proxy " + parsed->url.origin() + " cannot be used: only http:// proxies can");
   }
-  return std::optional<Url>(*std::move(parsed));
+  return std::optional<Proxy>(*std::move(parsed));
 }
 
 }  // namespace godwit::inline v0::http

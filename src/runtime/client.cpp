@@ -25,6 +25,17 @@ Result<http::Fields> fields_of(const ClientOptions& options) {
   return fields;
 }
 
+/// Nothing where the program leaves it to the system.
+Result<std::optional<TlsContext>> tls_of(const ClientOptions& options) {
+  if (options.tls == ClientTls{}) return std::optional<TlsContext>();
+  Result<TlsContext> context = TlsContext::client({.ca_file = options.tls.ca_file,
+                                                   .certificate_file = options.tls.certificate_file,
+                                                   .key_file = options.tls.key_file,
+                                                   .protocols = {"http/1.1"}});
+  if (!context) return std::move(context).error();
+  return std::optional(*std::move(context));
+}
+
 template <class T>
 using Taker = Function<void(Result<T>)>;
 
@@ -124,7 +135,10 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
     if (!parsed) return bad_url(url, parsed.error().message);
     const auto fields = fields_of(options);
     if (!fields) return bad_url(url, fields.error().message);
-    const WebSocketConnectOptions ws{.websocket = {.limits = options.limits}, .fields = *fields};
+    const auto tls = tls_of(options);
+    if (!tls) return tls.error();
+    const WebSocketConnectOptions ws{
+        .websocket = {.limits = options.limits}, .fields = *fields, .connect = {.tls = *tls}};
     return open(std::make_shared<State>(
         std::move(options), [to = *parsed, ws](State& state, OnConnected done) {
           state.websocket.emplace(connect_websocket(state.loop, to, std::move(done), ws));
@@ -144,6 +158,9 @@ Result<Client> Client::connect_http(std::string_view url, ClientOptions options)
   Result<http::Fields> fields = fields_of(options);
   if (!fields) return bad_url(url, fields.error().message);
   http.headers = *std::move(fields);
+  const auto tls = tls_of(options);
+  if (!tls) return tls.error();
+  http.tls = *tls;
   http.limits = options.limits;
   http.log = options.log;
   // There is no process that would have to be started: the next call just begins anew.

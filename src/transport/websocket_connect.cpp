@@ -4,6 +4,7 @@
 
 #include "godwit/http/response_parser.hpp"
 #include "godwit/transport/websocket.hpp"
+#include "http/dial.hpp"
 #include "websocket_handshake.hpp"
 
 namespace godwit::inline v0 {
@@ -17,7 +18,6 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         url(url_),
         done(std::move(done_)),
         options(options_),
-        connector(loop_),
         timer(loop_),
         parser(options_.websocket.limits),
         key(detail::websocket_key()) {}
@@ -26,7 +26,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   http::Url url;
   OnConnected done;
   WebSocketConnectOptions options;
-  Connector connector;
+  std::optional<http::Dial> dial;
   Timer timer;
   http::ResponseParser parser;
   std::string key;
@@ -48,12 +48,19 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
       return fail_later(
           error(std::string("the WebSocket handshake cannot be written: ") + e.what()));
     }
-    connector.tcp(
-        Address{.host = url.host, .port = url.port},
-        [weak = weak_from_this()](Result<Stream> connection) {
-          if (const auto self = weak.lock()) self->connected(std::move(connection));
-        },
-        connect);
+    http::Proxies proxies = options.proxies.value_or(http::Proxies{});
+    if (!options.proxies && options.proxy_from_environment) {
+      proxies = http::Proxies::from_environment();
+    }
+    auto proxy = proxies.find(url);
+    if (!proxy) return fail_later(std::move(proxy).error());
+    http::DialOptions to{.proxy = *std::move(proxy),
+                         .connect = connect,
+                         .tunnel = true,
+                         .limits = options.websocket.limits};
+    dial.emplace(loop, url, std::move(to), [weak = weak_from_this()](Result<Stream> connection) {
+      if (const auto self = weak.lock()) self->connected(std::move(connection));
+    });
   }
 
   void connected(Result<Stream> connection) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <random>
 
+#include "godwit/base/base64.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/transport/websocket.hpp"
 
@@ -60,30 +61,10 @@ std::string sha1(std::string_view text) {
   return digest;
 }
 
-constexpr std::string_view base64_digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string base64(std::string_view bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t here = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < here ? static_cast<std::uint8_t>(bytes[i + k]) : 0u);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text.push_back(k <= here ? base64_digits[(group >> (18 - 6 * k)) & 63] : '=');
-    }
-  }
-  return text;
-}
-
 /// 16 bytes in Base64.
 bool is_key(std::string_view key) {
-  return key.size() == 24 && key.ends_with("==") &&
-         std::ranges::all_of(key.substr(0, 22), [](char c) {
-           return base64_digits.find(c) != std::string_view::npos;
-         });
+  const auto bytes = from_base64(key);
+  return bytes && bytes->size() == 16;
 }
 
 http::Response refused(int status, std::string why, http::Fields fields = {}) {

@@ -422,6 +422,15 @@ TEST(HttpClient, GoesThroughAProxy) {
   EXPECT_EQ(proxy.seen()[0].field("host"), "example.com:81");
   rig.get("http://example.org/");
   EXPECT_EQ(proxy.connections(), 1);  // it is the proxy's connection, whatever the host
+  EXPECT_FALSE(proxy.seen()[0].has("proxy-authorization"));
+}
+
+TEST(HttpClient, TellsAProxyItsPassword) {
+  ScriptServer proxy(echo);
+  const std::string at = proxy.origin().substr(std::string_view("http://").size());
+  Rig rig({.proxies = Proxies{.http = "ann:secret@" + at}});
+  EXPECT_TRUE(rig.get("http://example.com/x")->how);
+  EXPECT_EQ(proxy.seen()[0].field("proxy-authorization"), "Basic YW5uOnNlY3JldA==");
 }
 
 namespace {
@@ -499,14 +508,16 @@ TEST(HttpClient, GoesThroughATunnel) {
   const std::uint16_t port = server.port();
   ScriptServer proxy([&](Peer& peer) {
     const auto request = peer.read();
-    if (!request || !request->target.starts_with("secret.example:")) {
+    const bool known = request && request->field("proxy-authorization") == "Basic YW5uOg==";
+    if (!known || !request->target.starts_with("secret.example:")) {
       peer.respond(403, "", "");
       return;
     }
     peer.write("HTTP/1.1 200 Connection established\r\n\r\n");
     peer.relay(port);
   });
-  HttpClient client(loop, {.proxies = Proxies{.https = proxy.origin()}, .tls = server.trusting()});
+  const std::string at = proxy.origin().substr(std::string_view("http://").size());
+  HttpClient client(loop, {.proxies = Proxies{.https = "ann@" + at}, .tls = server.trusting()});
   const auto fetch = [&](const std::string& url) {
     std::optional<Result<void>> how;
     std::string body;

@@ -11,6 +11,7 @@
 #include "godwit/transport/websocket.hpp"
 #include "raw_end.hpp"
 #include "receiver.hpp"
+#include "script_server.hpp"
 #include "test_certificates.hpp"
 #include "wait.hpp"
 #include "websocket_frames.hpp"
@@ -301,6 +302,32 @@ TEST(WebSocketHandshake, AServerThatDoesNotAnswer) {
     ASSERT_TRUE(run_until(loop, [&] { return raw && raw->got.size() > 100; }));
   }
   ASSERT_TRUE(run_until(loop, [&] { return raw->ended; }));
+}
+
+TEST(WebSocketHandshake, ThroughAProxy) {
+  Loop loop;
+  EchoServer server(loop);
+  const std::uint16_t port = Address::parse(server.address)->port;
+  godwit::test::ScriptServer proxy([&](godwit::test::ScriptServer::Peer& peer) {
+    const auto request = peer.read();
+    if (!request || request->field("proxy-authorization") != "Basic YW5uOnNlY3JldA==") {
+      peer.respond(407, "", "");
+      return;
+    }
+    peer.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    peer.relay(port);
+  });
+  const auto url = *http::Url::parse("ws://far.example:81/rpc");
+  const std::string at = proxy.origin().substr(std::string_view("http://").size());
+  auto outcome = connect(loop, url, {.proxies = http::Proxies{.http = "ann:secret@" + at}});
+  ASSERT_TRUE(*outcome) << outcome->error().message;
+  EXPECT_EQ(proxy.seen()[0].method, "CONNECT");
+  EXPECT_EQ(proxy.seen()[0].target, "far.example:81");
+  echo(loop, server, ***outcome);
+
+  outcome = connect(loop, url, {.proxies = http::Proxies{.http = at}});
+  ASSERT_FALSE(*outcome);
+  EXPECT_THAT(outcome->error().message, HasSubstr("407"));
 }
 
 TEST(WebSocketHandshake, NobodyListens) {

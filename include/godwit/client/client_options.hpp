@@ -49,6 +49,17 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+/// Whom to trust, and what to show, where a connection is encrypted. Files are in PEM form.
+struct ClientTls {
+  /// The authorities to trust, instead of those that the system trusts.
+  std::string ca_file{};
+  /// For servers that ask who the client is.
+  std::string certificate_file{};
+  std::string key_file{};
+
+  bool operator==(const ClientTls&) const = default;
+};
+
 /// How one request is made.
 struct RequestOptions {
   /// How long the server may be silent; Limits::call_timeout if not set. Progress starts it anew.
@@ -122,6 +133,8 @@ struct ClientOptions {
   bool restart = false;
   /// Read by Client only, for HTTP: header fields of every request, such as Authorization.
   std::vector<std::pair<std::string, std::string>> headers{};
+  /// Read by Client only, for https and wss.
+  ClientTls tls{};
   /// Set by Client for HTTP: arguments that the schema of a tool marks ("x-mcp-header") travel in
   /// header fields, too. A tool whose marks are not allowed is left out of lists, with a warning.
   bool param_headers = false;

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "godwit/base/base64.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/json/literal.hpp"
 #include "godwit/json/value.hpp"
@@ -110,11 +111,6 @@ struct EmbeddedResource {
 
 using Content =
     std::variant<TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource>;
-
-/// Base64 with padding, as content carries bytes.
-GODWIT_API std::string base64(std::string_view bytes);
-/// The bytes; nothing if the text is not base64 in its one strict form.
-GODWIT_API std::optional<std::string> from_base64(std::string_view text);
 
 inline TextContent text(std::string text) { return {.text = std::move(text)}; }
 /// From bytes, not from base64.

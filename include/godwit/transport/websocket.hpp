@@ -34,6 +34,7 @@
 #include "godwit/base/limits.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/http/fields.hpp"
+#include "godwit/http/proxies.hpp"
 #include "godwit/http/request.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/http/url.hpp"
@@ -160,6 +161,9 @@ struct WebSocketConnectOptions {
   /// The connection itself; then the handshake may take Limits::ws_handshake_time. For wss without
   /// `tls` the authorities that the system trusts are asked.
   ConnectOptions connect{};
+  /// As in http::HttpClientOptions: through which proxy, which must let CONNECT through.
+  bool proxy_from_environment = true;
+  std::optional<http::Proxies> proxies{};
 };
 
 /// An attempt to connect. Destroying it gives up.

@@ -1,4 +1,4 @@
-#include "godwit/mcp/content.hpp"
+#include "godwit/base/base64.hpp"
 
 #include <array>
 #include <cstdint>
