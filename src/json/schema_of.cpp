@@ -1,6 +1,8 @@
 #include "godwit/json/schema_of.hpp"
 
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace godwit::inline v0::json::detail {
@@ -37,6 +39,15 @@ void add_description(Value& schema, const Field& field) {
   if (field.min_length) schema["minLength"] = *field.min_length;
   if (field.max_length) schema["maxLength"] = *field.max_length;
   if (!field.pattern.empty()) schema["pattern"] = field.pattern;
+  if (field.schema.empty()) return;
+  const Result<Value> parsed = parse(field.schema);
+  const Object* const more = parsed ? parsed->as_object() : nullptr;
+  if (!more) {
+    throw std::invalid_argument("the schema of the field \"" + std::string(field.name) +
+                                "\" must be a JSON object" +
+                                (parsed ? "" : ": " + parsed.error().message));
+  }
+  for (const auto& [keyword, value] : *more) schema[keyword] = value;
 }
 
 }  // namespace godwit::inline v0::json::detail

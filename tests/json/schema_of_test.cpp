@@ -153,6 +153,35 @@ TEST(SchemaOf, Structs) {
   EXPECT_EQ(schema<Empty>(), R"({"type":"object","properties":{}})");
 }
 
+struct Link {
+  std::string url{};
+  int region{};
+  static constexpr godwit::Field fields[] = {
+      {.name = "url", .about = "Where", .schema = R"({"format":"uri","examples":["x:1"]})"},
+      {.name = "region", .schema = R"({"x-mcp-header":"Region","minimum":0})"}};
+};
+struct BadText {
+  int n{};
+  static constexpr godwit::Field fields[] = {{.name = "n", .schema = R"("format":"uri")"}};
+};
+struct BadShape {
+  int n{};
+  static constexpr godwit::Field fields[] = {{.name = "n", .schema = "[]"}};
+};
+
+TEST(SchemaOf, WhatTheProgramAdds) {
+  const std::string got = schema<Link>();
+  EXPECT_NE(
+      got.find(
+          R"("url":{"type":"string","description":"Where","format":"uri","examples":["x:1"]})"),
+      got.npos)
+      << got;
+  EXPECT_NE(got.find(R"("x-mcp-header":"Region")"), got.npos) << got;
+  EXPECT_NE(got.find(R"("minimum":0)"), got.npos) << got;
+  EXPECT_THROW(schema<BadText>(), std::invalid_argument);
+  EXPECT_THROW(schema<BadShape>(), std::invalid_argument);
+}
+
 struct Pair {
   Place from{};
   std::optional<Place> to{};

@@ -39,6 +39,9 @@ struct Field {
   std::string_view pattern{};
   /// The member may be left out; it then keeps its initialiser, which the schema shows as default.
   bool has_default = false;
+  /// Further members of its schema, a JSON object: R"({"format":"uri"})". They are shown, not
+  /// checked.
+  std::string_view schema{};
 };
 
 /// What to do with members that the struct does not have.
