@@ -17,13 +17,6 @@ using test::has;
 
 constexpr std::string_view subscription = "io.modelcontextprotocol/subscriptionId";
 
-struct City {
-  std::string city{};
-};
-struct Name {
-  std::string name{};
-};
-
 struct Stateless : testing::Test {
   Stateless() : Stateless(SiteOptions{}) {}
   explicit Stateless(SiteOptions options) : site(std::move(options)) { offer(site.server); }
@@ -71,8 +64,6 @@ struct Stateless : testing::Test {
   std::vector<Reply<void>> late_notes;
   Site site;
 };
-
-const std::string oslo = R"({"city":"Oslo"})";
 
 // The table of answers.
 
