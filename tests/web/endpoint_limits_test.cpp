@@ -160,6 +160,46 @@ TEST(StatefulLimits, AnswersToTheServerAreLetInWhereTheProcessIsFull) {
   EXPECT_EQ(outcome(x), "202") << "two requests wait for answers that are not let in";
 }
 
+TEST(StatelessLimits, TooManyRequestsInTheProcessAreToldToComeBack) {
+  SiteOptions options;
+  options.server.limits.process_in_flight = 3;
+  Site site(std::move(options));
+  Parked parked;
+  site.server.tool("wait", "", parked.handler());
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(site.send(Site::modern_tool("1", "wait")).waiting());
+  FakeExchange& x = site.send(Site::modern_tool("1", "wait"));
+  EXPECT_EQ(x.status, 503);
+  EXPECT_EQ(x.answer()["error"]["code"].dump(), "-32603");
+  EXPECT_TRUE(has(x.body, "busy"));
+  EXPECT_NE(x.field("Retry-After"), "");
+  parked.replies[0]("done");
+  site.process();
+  EXPECT_TRUE(site.send(Site::modern_tool("1", "wait")).waiting());
+  EXPECT_EQ(site.send(Site::modern_tool("1", "wait")).status, 503);
+}
+
+TEST(StatelessLimits, ABodyLargerThanAMessageMayBeIsRefused) {
+  // For those HTTP stacks that do not bound it themselves.
+  SiteOptions options;
+  options.server.limits.message_bytes_in = 1000;
+  Site site(std::move(options));
+  site.server.tool("t", "", [](json::Value) { return "t"; });
+  const auto padded = [](std::size_t size) {
+    return Site::modern_tool("7", "t", "{}", R"(,"x":")" + std::string(size, 'x') + "\"");
+  };
+  EXPECT_EQ(site.send(padded(100)).status, 200);
+  EXPECT_EQ(site.send(padded(2000)).status, 413);
+}
+
+TEST(StatelessLimits, AnAnswerThatIsTooLargeIsAnError) {
+  SiteOptions options;
+  options.server.limits.message_bytes_out = 1000;
+  Site site(std::move(options));
+  site.server.tool("t", "", [] { return std::string(2000, 'x'); });
+  FakeExchange& x = site.send(Site::modern_tool("7", "t"));
+  EXPECT_EQ(outcome(x), "200 -32603 7");
+}
+
 // The end.
 
 TEST_F(Stateful, DrainEndsStreamsAndStillSendsWhatHandlersAnswer) {

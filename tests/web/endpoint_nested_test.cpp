@@ -4,6 +4,7 @@
 #include <string>
 
 #include "stateful.hpp"
+#include "stateless.hpp"
 
 namespace godwit::inline v0 {
 namespace {
@@ -30,6 +31,15 @@ TEST_F(Stateful, AHandlerMayMakeARequestInItsOwnSession) {
   EXPECT_EQ(test::text_of(x.answer()), "Oslo");
   ASSERT_FALSE(inner->waiting());
   EXPECT_EQ(test::text_of(inner->answer()), "inner");
+}
+
+TEST_F(Stateless, AHandlerMayMakeARequestItself) {
+  site.server.tool("nested", "", [&](City in) {
+    FakeExchange& inner = site.send(Site::modern_tool("7", "echo", R"({"city":"inner"})"));
+    return in.city + " " + test::text_of(inner.answer());
+  });
+  FakeExchange& x = site.send(Site::modern_tool("7", "nested", oslo));
+  EXPECT_EQ(test::text_of(x.answer()), "Oslo inner");
 }
 
 TEST(Nested, AHandlerMayEndItsOwnSession) {
