@@ -12,10 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using test::has;
 
-struct City {
-  std::string city{};
-};
-
 struct OldSse : testing::Test {
   static SiteOptions with_path() {
     SiteOptions options;

@@ -192,6 +192,15 @@ class Site {
   return text + " " + exchange.body;
 }
 
+// What tools take here.
+struct City {
+  std::string city{};
+};
+struct Name {
+  std::string name{};
+};
+const std::string oslo = R"({"city":"Oslo"})";
+
 /// A tool that is answered by the test: calls wait here.
 struct Parked {
   std::vector<Reply<std::string>> replies;

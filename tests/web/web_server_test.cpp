@@ -20,10 +20,6 @@ using test::RawClient;
 using test::RawResponse;
 using test::run_until;
 
-struct City {
-  std::string city{};
-};
-
 struct WebServing : testing::Test {
   WebServing() {
     server.tool("echo", "", [](City in) { return in.city; });

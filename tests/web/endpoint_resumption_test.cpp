@@ -1,0 +1,406 @@
+// Coming back to a stream that broke, and letting one go so that the client comes back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "godwit/web/memory_event_store.hpp"
+#include "stateful.hpp"
+
+namespace godwit::inline v0 {
+namespace {
+
+using namespace std::chrono_literals;
+using test::has;
+
+/// The number in a progress message.
+int progress_of(const json::Value& message) { return message["params"]["progress"].get<int>(); }
+
+/// The id of the last event that has one.
+std::string last_id(const FakeExchange& x) {
+  std::string id;
+  for (const auto& event : x.events()) id = event.id.value_or(id);
+  return id;
+}
+
+// Coming back.
+
+TEST_F(Stateful, ComingBackGivesWhatWasMissedAndNothingElse) {
+  for (const std::string_view revision : http_revisions) {
+    parked.replies.clear();
+    const std::string session = site.connect(revision);
+    FakeExchange& x = call(session, "1", "wait", "{}", with_token);
+    for (int i = 1; i <= 3; ++i) parked.replies[0].context().progress(i);
+    site.process();
+    const auto events = x.events();
+    const std::string second = *events[events.size() - 2].id;
+    x.go();
+    parked.replies[0].context().progress(4);
+    site.process();
+    FakeExchange& y = site.send(Site::get(session, second));
+    EXPECT_EQ(y.status, 200);
+    ASSERT_TRUE(y.streaming());
+    ASSERT_EQ(y.messages().size(), 2u) << y.body;
+    EXPECT_EQ(progress_of(y.messages()[0]), 3);
+    EXPECT_EQ(progress_of(y.messages()[1]), 4);
+    parked.replies[0]("late");
+    site.process();
+    EXPECT_TRUE(y.ended());
+    EXPECT_EQ(test::text_of(y.answer()), "late");
+    // And once more, although it is over.
+    FakeExchange& z = site.send(Site::get(session, last_id(x)));
+    EXPECT_TRUE(z.ended());
+    ASSERT_EQ(z.messages().size(), 2u);
+    EXPECT_EQ(test::text_of(z.answer()), "late");
+    FakeExchange& nothing = site.send(Site::get(session, last_id(y)));
+    EXPECT_TRUE(nothing.ended());
+    EXPECT_TRUE(nothing.messages().empty());
+    EXPECT_EQ(site.web().open_exchanges(), 0u);
+  }
+}
+
+TEST_F(Stateful, ComingBackWithThePrimingEventGivesEverything) {
+  const std::string session = site.connect();
+  FakeExchange& x = call(session, "1", "wait", "{}", with_token);
+  const std::string primed = last_id(x);
+  ASSERT_NE(primed, "");
+  x.go();
+  parked.replies[0].context().progress(1);
+  parked.replies[0]("late");
+  site.process();
+  FakeExchange& y = site.send(Site::get(session, primed));
+  EXPECT_TRUE(y.ended());
+  EXPECT_EQ(y.messages().size(), 2u);
+  EXPECT_EQ(test::text_of(y.answer()), "late");
+}
+
+TEST_F(Stateful, ComingBackBeforeTheOldConnectionIsKnownToBeGone) {
+  const std::string session = site.connect();
+  FakeExchange& x = call(session, "1", "wait", "{}", with_token);
+  FakeExchange& y = site.send(Site::get(session, last_id(x)));
+  EXPECT_TRUE(y.streaming());
+  EXPECT_FALSE(x.waiting());
+  parked.replies[0]("late");
+  site.process();
+  EXPECT_EQ(test::text_of(y.answer()), "late");
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
+TEST_F(Stateful, TheStreamOfASessionCanBeComeBackToAsWell) {
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::get(session));
+  change();
+  change();
+  change();
+  const auto events = x.events();
+  const std::string first = *events[1].id;
+  x.go();
+  change();
+  FakeExchange& y = site.send(Site::get(session, first));
+  EXPECT_EQ(y.messages().size(), 3u) << y.body;
+  change();
+  EXPECT_EQ(y.messages().size(), 4u);
+  EXPECT_EQ(site.send(Site::get(session)).status, 409);
+}
+
+TEST_F(Stateful, IdsThatNameNothingAreAnErrorAndNothingLeaks) {
+  const std::string a = site.connect();
+  const std::string b = site.connect();
+  FakeExchange& x = call(a, "1", "wait", "{}", with_token);
+  parked.replies[0].context().progress(1, {}, "secret of a");
+  site.process();
+  const std::string id = last_id(x);
+  const std::string name = id.substr(0, id.rfind('.'));
+  FakeExchange& theirs = call(b, "1", "wait", "{}", with_token);
+  parked.replies[1].context().progress(1);
+  site.process();
+  // Of another session.
+  FakeExchange& foreign = site.send(Site::get(b, id));
+  EXPECT_EQ(foreign.status, 400);
+  EXPECT_FALSE(has(foreign.body, "secret"));
+  EXPECT_TRUE(x.streaming()) << "another session's client broke it off";
+  for (const std::string& bad :
+       {std::string("x"), std::string("."), std::string(".1"), name, name + ".", name + ".x",
+        name + ".-1", name + ".+1", name + ".1x", name + ".99", name + ". 1",
+        name + ".99999999999999999999999", name + "0.1", "0." + id, id + ".1",
+        std::string(10'000, 'x'), std::string("00000000000000000000000000000000.1")}) {
+    FakeExchange& y = site.send(Site::get(a, bad));
+    EXPECT_EQ(y.status, 400) << bad;
+    EXPECT_FALSE(has(y.body, "secret")) << bad;
+  }
+  EXPECT_TRUE(x.streaming());
+  EXPECT_TRUE(theirs.streaming());
+  // What a has can be replayed by a.
+  FakeExchange& own = site.send(Site::get(a, name + ".0"));
+  EXPECT_TRUE(has(own.body, "secret"));
+}
+
+TEST_F(Stateful, WhatIsTooOldCannotBeComeBackTo) {
+  const std::string session = site.connect();
+  FakeExchange& x = call(session, "1", "steps", "{}", with_token);
+  const std::string first = *x.events()[0].id;
+  site.pass(Limits{}.stream_time - 1ms);
+  FakeExchange& y = site.send(Site::get(session, first));
+  EXPECT_EQ(y.status, 200);
+  EXPECT_EQ(y.messages().size(), 2u);
+  site.pass(2ms);
+  EXPECT_EQ(site.send(Site::get(session, first)).status, 400);
+}
+
+TEST(StatefulStore, WhatNoLongerFitsCannotBeComeBackTo) {
+  SiteOptions options;
+  options.server.limits.stream_events = 5;
+  Site site(std::move(options));
+  Parked parked;
+  site.server.tool("wait", "", parked.handler());
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "wait", "{}", with_token)));
+  for (int i = 1; i <= 8; ++i) parked.replies[0].context().progress(i);
+  site.process();
+  const auto events = x.events();
+  ASSERT_EQ(events.size(), 9u);
+  x.go();
+  for (std::size_t i = 0; i < 9; ++i) {
+    FakeExchange& y = site.send(Site::get(session, *events[i].id));
+    if (i < 3) {  // events 4 to 8 are kept
+      EXPECT_EQ(y.status, 400) << i;
+    } else {
+      EXPECT_EQ(y.status, 200) << i;
+      EXPECT_EQ(y.messages().size(), 8 - i);
+      y.go();
+    }
+  }
+  // The request itself is not lost.
+  FakeExchange& last = site.send(Site::get(session, *events[8].id));
+  parked.replies[0]("late");
+  site.process();
+  EXPECT_EQ(test::text_of(last.answer()), "late");
+}
+
+TEST(StatefulStore, MessagesThatNobodyListensToAreBounded) {
+  SiteOptions options;
+  options.server.limits.stream_events = 10;
+  auto store = std::make_shared<MemoryEventStore>(options.server.limits);
+  options.endpoint.events = store;
+  Site site(std::move(options));
+  site.server.tool("t", "", [] { return ""; });
+  const std::string session = site.connect();
+  for (int i = 0; i < 1000; ++i) {
+    site.server.tool("t", "", [] { return ""; });
+    site.process();
+  }
+  EXPECT_LT(store->bytes(), 10'000u);
+  FakeExchange& x = site.send(Site::get(session));
+  EXPECT_TRUE(x.streaming());
+  site.server.tool("t", "", [] { return ""; });
+  site.process();
+  EXPECT_GE(x.messages().size(), 1u);
+  EXPECT_LE(x.messages().size(), 11u);
+  site.send(Site::remove(session));
+  EXPECT_EQ(store->bytes(), 0u) << "a session that ended left events behind";
+}
+
+TEST(StatefulStore, EventsAreKeptBeforeTheyAreSent) {
+  struct Store final : EventStore {
+    void append(std::string_view stream, std::uint64_t number, std::string_view data) override {
+      if (exchange) {
+        EXPECT_EQ(exchange->body.find(data), std::string::npos);
+      }
+      inner.append(stream, number, data);
+    }
+    bool replay(std::string_view stream, std::uint64_t after, const Each& each) override {
+      return inner.replay(stream, after, each);
+    }
+    void forget(std::string_view stream) override { inner.forget(stream); }
+    MemoryEventStore inner;
+    FakeExchange* exchange = nullptr;
+  };
+  SiteOptions options;
+  auto store = std::make_shared<Store>();
+  options.endpoint.events = store;
+  Site site(std::move(options));
+  Parked parked;
+  site.server.tool("wait", "", parked.handler());
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "wait", "{}", with_token)));
+  store->exchange = &x;
+  parked.replies[0].context().progress(1);
+  parked.replies[0]("late");
+  site.process();
+  EXPECT_EQ(x.messages().size(), 2u);
+}
+
+TEST(StatefulStore, ManyCutsLoseNothingDoubleNothingAndKeepTheOrder) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    Site site;
+    Parked parked;
+    site.server.tool("wait", "", parked.handler());
+    const std::string session = site.connect();
+    FakeExchange* x = &site.send(Site::in(session, Site::tool_body("1", "wait", "{}", with_token)));
+    std::vector<std::string> got;  // progress values that the client has
+    std::string last;
+    std::size_t taken = 0;  // bytes of the present stream
+    // The client reads some whole events of what was written.
+    const auto read = [&](std::size_t most) {
+      std::size_t index = 0;
+      for (const auto& event : x->events()) {
+        if (index++ < taken) continue;
+        if (most-- == 0) break;
+        ++taken;
+        if (event.id) last = *event.id;
+        if (event.data[0].empty()) continue;
+        const json::Value message = test::parse(event.data[0]);
+        got.push_back(message.contains("result") ? test::text_of(message)
+                                                 : std::to_string(progress_of(message)));
+      }
+    };
+    std::vector<std::string> expected;
+    read(1);
+    for (int i = 1; i <= 300; ++i) {
+      if (i == 300) {
+        parked.replies[0]("end");
+        expected.push_back("end");
+      } else {
+        parked.replies[0].context().progress(i);
+        expected.push_back(std::to_string(i));
+      }
+      if (random() % 3 == 0) site.process();
+      if (random() % 4 == 0) {
+        read(random() % 5);
+        if (x->waiting()) x->go();
+        if (random() % 2 == 0) site.process();
+        x = &site.send(Site::get(session, last));
+        ASSERT_EQ(x->status, 200) << "seed " << seed << " at " << i << ": " << x->body;
+        taken = 0;
+      }
+    }
+    site.process();
+    read(1000);
+    EXPECT_EQ(got, expected) << "seed " << seed;
+    if (HasFailure()) return;
+  }
+}
+
+TEST_F(Stateful, AStreamThatIsNotReadIsBrokenOffAndCanBeComeBackTo) {
+  const std::string session = site.connect();
+  FakeExchange& x = call(session, "1", "wait", "{}", with_token);
+  x.stuck = true;
+  const std::string line(1u << 20, 'x');
+  const std::string primed = last_id(x);
+  for (int i = 1; i <= 6; ++i) parked.replies[0].context().progress(i, {}, line);
+  site.process();
+  EXPECT_TRUE(x.aborted());
+  EXPECT_LE(x.body.size(), 4 * Limits{}.output_queue_bytes + 2 * line.size());
+  FakeExchange& y = site.send(Site::get(session, primed));
+  EXPECT_EQ(y.messages().size(), 6u);
+  parked.replies[0]("late");
+  site.process();
+  EXPECT_EQ(test::text_of(y.answer()), "late");
+}
+
+// Letting a stream go.
+
+TEST(StatefulLetGo, AHandlerThatRunsLaterClosesTheStreamAndTheClientComesBack) {
+  LaterExecutor later;
+  SiteOptions options;
+  options.server.executor = &later;
+  options.endpoint.retry = 1234ms;
+  Site site(std::move(options));
+  site.server.tool("t", "", blocking([](Context& cx) {
+                     cx.progress(1);
+                     cx.close_stream();
+                     cx.progress(2);
+                     return "late";
+                   }));
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "t", "{}", with_token)));
+  later.run();
+  site.process();
+  EXPECT_TRUE(x.ended());
+  const auto events = x.events();
+  ASSERT_GE(events.size(), 3u) << x.body;
+  EXPECT_TRUE(std::ranges::any_of(events, [](const auto& e) { return e.retry == "1234"; }));
+  EXPECT_EQ(x.messages().size(), 1u);
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+  FakeExchange& y = site.send(Site::get(session, last_id(x)));
+  EXPECT_TRUE(y.ended());
+  ASSERT_EQ(y.messages().size(), 2u) << y.body;
+  EXPECT_EQ(test::text_of(y.answer()), "late");
+}
+
+TEST(StatefulLetGo, AHandlerThatRanAtOnceIsAnsweredAtOnce) {
+  InlineExecutor now;
+  SiteOptions options;
+  options.server.executor = &now;
+  Site site(std::move(options));
+  site.server.tool("t", "", blocking([](Context& cx) {
+                     cx.close_stream();
+                     return "fast";
+                   }));
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "t")));
+  site.process();
+  EXPECT_FALSE(x.waiting());
+  std::string text = x.body;
+  if (!has(text, "fast")) {
+    FakeExchange& y = site.send(Site::get(session, last_id(x)));
+    text = y.body;
+  }
+  EXPECT_TRUE(has(text, "fast"));
+  // The next request is not let go for it.
+  FakeExchange& z = site.send(Site::in(session, Site::legacy_body("2", "ping")));
+  EXPECT_EQ(outcome(z), "200 result 2");
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
+TEST(StatefulLetGo, AHandlerThatAnswersLaterClosesTheStreamFromInsideTheCall) {
+  Site site;
+  std::vector<Reply<std::string>> waiting;
+  site.server.tool("t", "", [&](Reply<std::string> reply) {
+    reply.context().close_stream();
+    waiting.push_back(std::move(reply));
+  });
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "t")));
+  site.process();
+  EXPECT_TRUE(x.ended()) << x.body;
+  const std::string id = last_id(x);
+  ASSERT_NE(id, "");
+  FakeExchange& y = site.send(Site::get(session, id));
+  ASSERT_TRUE(y.streaming());
+  waiting[0]("late");
+  site.process();
+  EXPECT_EQ(test::text_of(y.answer()), "late");
+}
+
+TEST(StatefulLetGo, ClientsThatDoNotKnowOfItKeepTheirConnection) {
+  for (const char* revision : {"2025-03-26", "2025-06-18"}) {
+    Site site;
+    std::vector<Reply<std::string>> waiting;
+    site.server.tool("t", "", [&](Reply<std::string> reply) {
+      reply.context().close_stream();
+      waiting.push_back(std::move(reply));
+    });
+    const std::string session = site.connect(revision);
+    FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "t")));
+    site.process();
+    EXPECT_TRUE(x.waiting()) << revision << ": it takes the end for the end: " << x.body;
+    for (const auto& event : x.events()) EXPECT_NE(event.data[0], "") << "cannot be parsed";
+    waiting[0]("late");
+    site.process();
+    if (!x.waiting()) {
+      EXPECT_EQ(test::text_of(x.answer()), "late");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace godwit::inline v0
