@@ -182,6 +182,20 @@ TEST_F(Params, LargeNumbersThatDifferAreNotTheSame) {
             no);
 }
 
+struct Place {
+  std::string region{};
+  static constexpr Field fields[] = {{.name = "region", .schema = R"({"x-mcp-header":"Region"})"}};
+};
+
+TEST(ParamsOfStructs, AreMarkedInTheirFields) {
+  Site site;
+  site.server.tool("t", "", [](Place in) { return in.region; });
+  const auto call = [&] { return Site::modern_tool("7", "t", R"({"region":"eu"})"); };
+  EXPECT_EQ(outcome(site.send(call().with("Mcp-Param-Region", "eu"))), "200 result 7");
+  EXPECT_EQ(outcome(site.send(call().with("Mcp-Param-Region", "us"))), "400 -32020 7");
+  EXPECT_EQ(outcome(site.send(call())), "400 -32020 7");
+}
+
 // Refusals before the body is looked at.
 
 TEST_F(Stateless, WhatIsAskedOfEveryPost) {
