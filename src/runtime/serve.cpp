@@ -21,7 +21,7 @@ namespace {
 using detail::ServeOptions;
 using Place = ServeOptions::Place;
 
-/// Where to listen for web clients; an error if that would be careless.
+/// Where to listen; an error if that would be careless.
 Result<Address> wanted_address(const ServeOptions& options) {
   Result<Address> address = Address::parse(options.target);
   if (!address || http::is_loopback(address->host) || options.expose) return address;
@@ -51,8 +51,8 @@ Result<std::string> open(RpcServer& server, const ServeOptions& options,
                          const std::optional<TlsContext>& tls) {
   switch (options.place) {
     case Place::tcp: {
-      Result<Address> address = Address::parse(options.target);
-      if (!address) return std::move(address).error();
+      const Result<Address> address = wanted_address(options);
+      if (!address) return address.error();
       return server.listen_tcp(*address);
     }
     case Place::unix_socket:

@@ -11,6 +11,7 @@ namespace godwit::inline v0::detail {
 
 struct ServeOptions {
   enum class Place { stdio, tcp, unix_socket, http, websocket, help } place = Place::stdio;
+  bool placed = false;  // it was said
   /// An address or a path.
   std::string target{};
   std::string path = "/mcp";

@@ -13,6 +13,7 @@
 #include "godwit/io/loop.hpp"
 #include "godwit/io/process.hpp"
 #include "godwit/runtime/client.hpp"
+#include "test_certificates.hpp"
 #include "test_paths.hpp"
 #include "wait.hpp"
 
@@ -42,6 +43,10 @@ class Program {
     if (at == said_.npos) return {};
     const std::size_t begin = at + prefix.size();
     return said_.substr(begin, said_.find('\n', begin) - begin);
+  }
+  bool says(std::string_view words) {
+    return test::run_until(loop_, [&] { return said_.find(words) != said_.npos || status_; }) &&
+           said_.find(words) != said_.npos;
   }
   void send(int signal) { ::kill(process_->pid(), signal); }
   int exit_code() {
@@ -100,7 +105,12 @@ TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
                         {"--http 127.0.0.1:0 --era stone", "stateful or stateless"},
                         {"--http 127.0.0.1:0 --path mcp", "begins with a slash"},
                         {"--http 127.0.0.1:0 --allow-origin *", "name each origin"},
-                        {"--http 127.0.0.1:0 --tls-cert x", "belong together"}};
+                        {"--http 127.0.0.1:0 --tls-cert x", "belong together"},
+                        {"--http 127.0.0.1:0 --ws 127.0.0.1:0", "only one place"},
+                        {"--tcp 127.0.0.1:0 --tls-cert x --tls-key y", "--tls-cert means nothing"},
+                        {"--threads 2", "--threads means nothing without --http"},
+                        {"--ws 127.0.0.1:0 --metrics /m", "--metrics means nothing without --http"},
+                        {"--expose", "--expose means nothing"}};
   for (const Case& c : cases) {
     Program program(words(c.arguments));
     EXPECT_EQ(program.exit_code(), 2) << c.arguments;
@@ -109,11 +119,68 @@ TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
 }
 
 TEST(ServeFlags, NobodyIsExposedByMistake) {
-  for (const char* option : {"--http", "--ws"}) {
+  for (const char* option : {"--http", "--ws", "--tcp"}) {
     Program program(words(std::string(option) + " 0.0.0.0:0"));
     EXPECT_EQ(program.exit_code(), 1);
     EXPECT_THAT(program.said(), HasSubstr("--expose"));
   }
+}
+
+TEST(ServeFlags, HelpIsHelpWhateverElseIsSaid) {
+  for (const char* arguments : {"--help", "-h", "--http 127.0.0.1:0 --help", "--help --stdio"}) {
+    Program program(words(arguments));
+    EXPECT_EQ(program.exit_code(), 0) << arguments;
+  }
+}
+
+/// A certificate that can be exchanged for another one.
+struct Certificate {
+  void renew() {
+    authority = test::TestCertificate::make_authority();
+    const auto signed_ = authority->sign({});
+    test::write_file(ca, authority->certificate_pem());
+    test::write_file(certificate, signed_.certificate_pem());
+    test::write_file(key, signed_.key_pem());
+  }
+  bool trusts(const std::string& url) const {
+    ClientOptions options;
+    options.tls.ca_file = ca;
+    auto client = Client::connect(url, options);
+    return client && client->ping();
+  }
+  test::TemporaryFolder folder;
+  std::string ca = folder.file("ca.pem");
+  std::string certificate = folder.file("s.pem");
+  std::string key = folder.file("s.key");
+  std::optional<test::TestCertificate> authority;
+};
+
+void expect_certificates_read_again(const std::string& place, const char* scheme) {
+  Certificate files;
+  files.renew();
+  Program program(words(place + " --tls-cert " + files.certificate + " --tls-key " + files.key));
+  const std::string url = program.url();
+  ASSERT_TRUE(url.starts_with(scheme)) << program.said();
+  EXPECT_TRUE(files.trusts(url));
+  files.renew();
+  EXPECT_FALSE(files.trusts(url));  // the old one is still shown
+  program.send(SIGHUP);
+  ASSERT_TRUE(program.says("the certificate was read again"));
+  EXPECT_TRUE(files.trusts(url));
+
+  test::write_file(files.certificate, "nonsense");
+  program.send(SIGHUP);
+  ASSERT_TRUE(program.says("the old certificate stays"));
+  EXPECT_TRUE(files.trusts(url));
+  program.send(SIGTERM);
+  EXPECT_EQ(program.exit_code(), 0) << program.said();
+}
+
+TEST(ServeFlags, HttpsReadsItsCertificateAgain) {
+  expect_certificates_read_again("--http 127.0.0.1:0", "https://127.0.0.1:");
+}
+TEST(ServeFlags, SecureWebSocketReadsItsCertificateAgain) {
+  expect_certificates_read_again("--ws 127.0.0.1:0", "wss://127.0.0.1:");
 }
 
 }  // namespace
