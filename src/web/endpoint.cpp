@@ -101,6 +101,7 @@ Endpoint::Impl::~Impl() {
   ready->close();
   for (auto& [id, session] : sessions) session->end();
   for (const auto& relay : relays) relay->abandon();
+  if (group) group->members[shard].endpoint = nullptr;
 }
 
 // Requests.
@@ -390,7 +391,7 @@ bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& re
   const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
   if (error != std::errc() || end != session.data() + 2) return false;
   if (owner == shard || owner >= group->members.size()) return false;
-  detail::Relay::send(*group, shard, owner, request, exchange);
+  detail::Relay::send(group, shard, owner, request, exchange);
   return true;
 }
 

@@ -32,14 +32,16 @@ OwnedRequest::OwnedRequest(const http::Request& request) : view_(request) {
   view_.fields = http::FieldsView(fields_);
 }
 
-void Relay::send(EndpointGroup& group, std::size_t from, std::size_t to,
+void Relay::send(const std::shared_ptr<EndpointGroup>& group, std::size_t from, std::size_t to,
                  const http::Request& request, http::Exchange& exchange) {
   auto relay = std::make_shared<Relay>(group, from, to);
   relay->exchange_ = &exchange;
   exchange.set_owner(relay.get());
-  group.members[from].endpoint->relays.insert(relay);
+  relay->here_.endpoint->relays.insert(relay);
   auto copy = std::make_shared<OwnedRequest>(request);
-  group.members[to].post([relay, copy, endpoint = group.members[to].endpoint] {
+  relay->there_.post([relay, copy] {
+    Endpoint::Impl* const endpoint = relay->there_.endpoint;
+    if (!endpoint) return;     // the loop runs on after the server
     if (relay->over_) return;  // the client went away meanwhile
     ++endpoint->depth;
     endpoint->handle(copy->view(), *relay);

@@ -30,7 +30,7 @@ class OwnedRequest {
 /// The endpoints of one server, one per thread.
 struct EndpointGroup {
   struct Member {
-    Endpoint::Impl* endpoint = nullptr;
+    Endpoint::Impl* endpoint = nullptr;  // null once it is gone; its loop may live on
     /// Runs work on its thread. Any thread.
     std::function<void(Function<void()>)> post;
   };
@@ -41,11 +41,11 @@ class Relay final : public http::Exchange,
                     private http::Exchange::Owner,
                     public std::enable_shared_from_this<Relay> {
  public:
-  Relay(EndpointGroup& group, std::size_t from, std::size_t to)
-      : here_(group.members[from]), there_(group.members[to]) {}
+  Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to)
+      : group_(std::move(group)), here_(group_->members[from]), there_(group_->members[to]) {}
 
   /// On the thread that the request came in on.
-  static void send(EndpointGroup& group, std::size_t from, std::size_t to,
+  static void send(const std::shared_ptr<EndpointGroup>& group, std::size_t from, std::size_t to,
                    const http::Request& request, http::Exchange& exchange);
 
   /// The endpoint that the request came to is going away.
@@ -67,6 +67,7 @@ class Relay final : public http::Exchange,
   template <class F>
   void back(F&& work, bool last);
 
+  const std::shared_ptr<EndpointGroup> group_;
   EndpointGroup::Member& here_;
   EndpointGroup::Member& there_;
   http::Exchange* exchange_ = nullptr;      // here
