@@ -63,8 +63,9 @@ class EventStream final : private http::Exchange::Owner {
   void on_gone() override;
   void detach() noexcept;
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }
-  void push(std::string_view bytes);
-  void write_kept(std::uint64_t number, std::string_view data);
+  /// False if the connection was closed instead.
+  bool push(std::string_view bytes);
+  std::string event_of(std::uint64_t number, std::string_view data) const;
 
   Endpoint::Impl& endpoint_;
   HttpSession* session_ = nullptr;

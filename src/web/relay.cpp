@@ -62,11 +62,7 @@ void Relay::back(F&& work, bool last) {
     http::Exchange& exchange = *self->exchange_;
     if (last) self->exchange_ = nullptr;
     work(exchange);
-    if (last) {
-      self->here_.endpoint->relays.erase(self);
-    } else {
-      self->unsent_.store(exchange.unsent());
-    }
+    if (last) self->here_.endpoint->relays.erase(self);
   });
 }
 
@@ -88,9 +84,18 @@ void Relay::write(std::string_view piece) {
   back(
       [this, piece = std::string(piece)](http::Exchange& exchange) {
         under_way_.fetch_sub(piece.size());
-        exchange.write(piece);
+        pass_on(exchange, piece);
       },
       false);
+}
+
+void Relay::pass_on(http::Exchange& exchange, std::string_view piece) {
+  if (exchange.unsent() <= here_.endpoint->limits.output_queue_bytes * 4) {
+    return exchange.write(piece);
+  }
+  here_.endpoint->log.warning("a client does not read its stream; the connection is closed");
+  exchange.abort();
+  on_gone();
 }
 
 void Relay::end() {

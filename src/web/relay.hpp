@@ -58,11 +58,14 @@ class Relay final : public http::Exchange,
   void write(std::string_view piece) override;
   void end() override;
   void abort() override;
-  std::size_t unsent() const noexcept override { return under_way_.load() + unsent_.load(); }
+  /// On the way to the thread of the connection; what waits there is looked after there.
+  std::size_t unsent() const noexcept override { return under_way_.load(); }
   void set_owner(http::Exchange::Owner* owner) noexcept override { owner_ = owner; }
 
  private:
-  void on_gone() override;  // on the thread that the request came in on
+  // On the thread that the request came in on.
+  void on_gone() override;
+  void pass_on(http::Exchange& exchange, std::string_view piece);
   /// Runs with the true exchange, if it is still there.
   template <class F>
   void back(F&& work, bool last);
@@ -74,7 +77,6 @@ class Relay final : public http::Exchange,
   http::Exchange::Owner* owner_ = nullptr;  // there
   bool over_ = false;                       // there
   std::atomic<std::size_t> under_way_{0};
-  std::atomic<std::size_t> unsent_{0};
 };
 
 }  // namespace godwit::inline v0::detail
