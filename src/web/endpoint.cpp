@@ -313,7 +313,7 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
 void Endpoint::Impl::initialize(const http::Request& request, json::View message,
                                 http::Exchange& exchange) {
   if (too_busy(request, message, exchange, 0)) return;
-  if (sessions.size() >= limits.sessions) {
+  if (sse_sessions.size() + sessions.size() >= limits.sessions) {
     return refuse(request, exchange, 503, busy("there are too many sessions"), retry_later(),
                   message);
   }
