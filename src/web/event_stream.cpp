@@ -38,6 +38,7 @@ void EventStream::begin(bool prime) {
   name_ = random_id();
   if (!exchange_) return;
   exchange_->begin(200, sse_type, with_stream_fields(more_));
+  spoke_ = endpoint_.clock->coarse();
   if (prime) this->prime();
 }
 
@@ -50,7 +51,7 @@ void EventStream::prime() {
 }
 
 bool EventStream::push(std::string_view bytes) {
-  quiet_ = false;
+  spoke_ = endpoint_.clock->coarse();
   // What waits already decides, not the new event: one alone may be larger than the bound.
   if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
     exchange_->write(bytes);
@@ -132,6 +133,7 @@ bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fi
   begun_ = true;
   exchange_->begin(200, sse_type, with_stream_fields(std::move(more)));
   exchange_->set_owner(this);
+  spoke_ = endpoint_.clock->coarse();
   // At once, however much it is, which what is kept bounds: who was cut off in the middle would
   // have to come back for the same again.
   std::string all;
@@ -158,13 +160,15 @@ void EventStream::let_go() {
   detach();
 }
 
-void EventStream::keep_alive() {
-  if (exchange_ && begun_ && std::exchange(quiet_, true)) {
+std::optional<TimePoint> EventStream::keep_alive(TimePoint now) {
+  const Duration most = endpoint_.limits.sse_keep_alive;
+  if (exchange_ && begun_ && spoke_ + most <= now) {
     std::string comment;
     http::write_comment(comment);
     push(comment);
-    quiet_ = true;
   }
+  if (!exchange_) return std::nullopt;
+  return (begun_ ? spoke_ : now) + most;
 }
 
 void EventStream::on_gone() {
