@@ -69,7 +69,7 @@ struct Client {
 };
 
 struct Relayed : testing::Test {
-  Relayed() : pool(2), server(with_executor()) {
+  explicit Relayed(const Limits& limits = {}) : pool(2), server(with(limits)) {
     server.tool("echo", "", [](Said in) { return in.text; });
     server.tool("wait", "", waiting.handler());
     server.tool("work", "", blocking([](Said in, Context& cx) {
@@ -83,8 +83,9 @@ struct Relayed : testing::Test {
     web.emplace(*std::move(made));
     host = web->address();
   }
-  ServerOptions with_executor() {
+  ServerOptions with(const Limits& limits) {
     ServerOptions options = test::server_options();
+    options.limits = limits;
     options.executor = &pool;
     return options;
   }
@@ -448,6 +449,50 @@ TEST_F(Relayed, AServerMayBeDestroyedInTheMiddleOfEverything) {
   web.reset();
   for (int i = 0; i < 20; ++i) loop.poll();
   for (const Client& client : clients) EXPECT_TRUE(client.raw->wait_end());
+}
+
+// Limits: they are of the process, not of each thread.
+
+struct RelayedFew : Relayed {
+  RelayedFew() : Relayed({.sessions = 30, .process_in_flight = 4}) {}
+};
+
+TEST_F(RelayedFew, RequestsInFlightOfAllThreads) {
+  std::vector<Client> clients;
+  for (int i = 0; i < 4; ++i) {
+    Client client = i == 0 ? connect(plain) : connect_elsewhere({clients.back().thread()}, plain);
+    const std::string secret = "in flight " + std::to_string(i);
+    client.raw->send(
+        call(clients.empty() ? client.session : clients.back().session, 10 + i, "wait", secret));
+    ASSERT_TRUE(run_until(loop, [&] { return waiting.has(secret); }));
+    clients.push_back(std::move(client));
+  }
+  // No thread has room left, wherever the session is.
+  for (int i = 0; i < 12; ++i) {
+    RawClient late(loop, host);
+    const RawResponse answer =
+        late.ask(call(clients[static_cast<std::size_t>(i) % 4].session, 2, "wait", "too many"));
+    EXPECT_EQ(answer.status, 503) << answer.body;
+    EXPECT_EQ(answer.field("retry-after"), "1");
+  }
+  EXPECT_FALSE(waiting.has("too many"));
+  waiting.answer("in flight 0");
+  EXPECT_EQ(clients[0].raw->response().status, 200);
+  ASSERT_TRUE(run_until(loop, [&] { return number("open_exchanges") == "3"; }));
+  clients[0].raw->send(call(clients[0].session, 3, "wait", "room again"));
+  EXPECT_TRUE(run_until(loop, [&] { return waiting.has("room again"); }));
+}
+
+TEST_F(RelayedFew, SessionsOfAllThreads) {
+  std::vector<Client> clients;
+  for (int i = 0; i < 30; ++i) clients.push_back(connect(plain));
+  for (int i = 0; i < 12; ++i) {
+    RawClient late(loop, host);
+    EXPECT_EQ(late.ask(post("", Site::initialize_body(plain))).status, 503);
+  }
+  EXPECT_EQ(clients[0].raw->ask(bare("DELETE", clients[1].session)).status, 204);
+  ASSERT_TRUE(run_until(loop, [&] { return number("sessions") == "29"; }));
+  connect(plain);
 }
 
 // Many.
