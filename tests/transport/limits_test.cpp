@@ -17,6 +17,7 @@
 #include "godwit/io/connector.hpp"
 #include "godwit/rpc/reply.hpp"
 #include "godwit/transport/rpc_server.hpp"
+#include "godwit/transport/stream_transport.hpp"
 #include "godwit/transport/websocket.hpp"
 #include "raw_client.hpp"
 #include "raw_end.hpp"
@@ -171,6 +172,46 @@ TEST(RpcHttpLimits, ShapeOfJson) {
       const RawResponse answer = station.ask(body);
       EXPECT_EQ(answer.status, needs > 20 ? 400 : 200) << body;
       EXPECT_THAT(answer.body, HasSubstr(needs > 20 ? "-32700" : "-32601")) << body;
+    }
+  }
+}
+
+// --- a stream of lines
+
+TEST(StreamLimits, BytesThatWaitForTheOtherSide) {
+  struct Pair {
+    explicit Pair(const Limits& limits = {}) {
+      int pair[2] = {-1, -1};
+      EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+      far = Descriptor(pair[1]);
+      transport = std::make_unique<StreamTransport>(loop, *Stream::open(loop, Descriptor(pair[0])),
+                                                    Framing::newline, limits);
+      transport->start(seen);
+    }
+    /// Gives how much of a large message the system did not take.
+    std::size_t fill(std::size_t size) {
+      test::send(*transport, std::string(size, 'x'));
+      return transport->unsent();
+    }
+    Loop loop;
+    Descriptor far;
+    test::Recorder seen;
+    std::unique_ptr<StreamTransport> transport;
+  };
+  std::size_t size = 4u << 20;
+  size -= Pair().fill(size) % 4;
+  const std::size_t waiting = Pair().fill(size);
+  ASSERT_EQ(waiting % 4, 0u);
+  for (const int more : {-1, 0, 1}) {
+    Pair pair({.output_queue_bytes = waiting / 4 + static_cast<std::size_t>(more + 1) - 1});
+    ASSERT_EQ(pair.fill(size), waiting);
+    test::send(*pair.transport, "one more");
+    if (more < 0) {  // it is given up if more than four times the bound waits
+      EXPECT_TRUE(run_until(pair.loop, [&] { return pair.seen.closed == 1; }));
+      EXPECT_THAT(pair.seen.why, HasSubstr("does not read"));
+    } else {
+      pair.loop.run_for(30ms);
+      EXPECT_EQ(pair.seen.closed, 0);
     }
   }
 }
