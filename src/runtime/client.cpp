@@ -162,6 +162,9 @@ Result<Client> Client::connect_http(std::string_view url, ClientOptions options)
   if (!tls) return tls.error();
   http.tls = *tls;
   http.limits = options.limits;
+  // What is too much for the session is refused where it is known whose answer it is.
+  http.limits.sse_event_bytes =
+      std::min(options.limits.sse_event_bytes, options.limits.message_bytes_in);
   http.log = options.log;
   // There is no process that would have to be started: the next call just begins anew.
   options.restart = true;

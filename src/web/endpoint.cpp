@@ -101,6 +101,7 @@ Endpoint::Impl::~Impl() {
   ready->close();
   for (auto& [id, session] : sessions) session->end();
   for (const auto& relay : relays) relay->abandon();
+  if (group) group->members[shard].endpoint = nullptr;
 }
 
 // Requests.
@@ -177,7 +178,7 @@ bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
   if (draining) {
     refuse(request, exchange, 503, rpc::internal_error("the server is shutting down"),
            retry_later(), message);
-  } else if (open_exchanges >= limits.process_in_flight) {
+  } else if (open_exchanges.all() >= limits.process_in_flight) {
     refuse(request, exchange, 503, busy("too many requests are in flight"), retry_later(), message);
   } else if (in_flight >= limits.in_flight) {
     refuse(
@@ -312,7 +313,7 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
 void Endpoint::Impl::initialize(const http::Request& request, json::View message,
                                 http::Exchange& exchange) {
   if (too_busy(request, message, exchange, 0)) return;
-  if (sessions.size() >= limits.sessions) {
+  if (session_count.all() >= limits.sessions) {
     return refuse(request, exchange, 503, busy("there are too many sessions"), retry_later(),
                   message);
   }
@@ -320,6 +321,7 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
   auto session = std::make_unique<HttpSession>(*this, id);
   HttpSession& made = *session;
   sessions.emplace(std::move(id), std::move(session));
+  ++session_count;
   made.post(message, exchange, fields_for(request));
   if (!made.established()) end(made);
 }
@@ -357,13 +359,14 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   if (request.method == "GET") {
     if (!accepts(request, sse_type))
       return bad(406, "the Accept field must list text/event-stream");
-    if (draining || sse_sessions.size() + sessions.size() >= limits.sessions) {
+    if (draining || session_count.all() >= limits.sessions) {
       return bad(503, "there are too many sessions; try again later", retry_later());
     }
     std::string id = new_session_id();
     auto session = std::make_unique<detail::SseSession>(*this, id);
     session->open(exchange, fields_for(request), options.sse_path + "?" + std::string(prefix) + id);
     sse_sessions.emplace(std::move(id), std::move(session));
+    ++session_count;
     return;
   }
   if (request.method != "POST")
@@ -390,7 +393,7 @@ bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& re
   const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
   if (error != std::errc() || end != session.data() + 2) return false;
   if (owner == shard || owner >= group->members.size()) return false;
-  detail::Relay::send(*group, shard, owner, request, exchange);
+  detail::Relay::send(group, shard, owner, request, exchange);
   return true;
 }
 
@@ -420,15 +423,18 @@ void Endpoint::Impl::settle() {
     if (found == sessions.end()) continue;
     const std::unique_ptr<HttpSession> session = std::move(found->second);
     sessions.erase(found);
+    --session_count;
     session->end();
   }
-  for (const std::string& id : std::exchange(ended_sse_sessions, {})) sse_sessions.erase(id);
+  for (const std::string& id : std::exchange(ended_sse_sessions, {})) {
+    if (sse_sessions.erase(id) > 0) --session_count;
+  }
   if (options.metrics) tell_numbers();
 }
 
 void Endpoint::Impl::tell_numbers() {
-  options.metrics->set(shard, {.sessions = sessions.size() + sse_sessions.size(),
-                               .open_exchanges = open_exchanges,
+  options.metrics->set(shard, {.sessions = session_count.here(),
+                               .open_exchanges = open_exchanges.here(),
                                .bytes_in = bytes_in,
                                .bytes_out = bytes_out});
 }
@@ -492,6 +498,6 @@ void Endpoint::drain() {
 }
 
 std::size_t Endpoint::sessions() const noexcept { return impl_->sessions.size(); }
-std::size_t Endpoint::open_exchanges() const noexcept { return impl_->open_exchanges; }
+std::size_t Endpoint::open_exchanges() const noexcept { return impl_->open_exchanges.here(); }
 
 }  // namespace godwit::inline v0

@@ -43,6 +43,28 @@ class ReadyList {
   std::vector<std::uint64_t> ready_;
 };
 
+/// How many there are in one endpoint, and in all endpoints of a server together. The latter may
+/// run ahead of a look at it on another thread, by one for each thread.
+class SharedCount {
+ public:
+  void operator++() noexcept {
+    ++here_;
+    all_->fetch_add(1, std::memory_order_relaxed);
+  }
+  void operator--() noexcept {
+    --here_;
+    all_->fetch_sub(1, std::memory_order_relaxed);
+  }
+  std::size_t here() const noexcept { return here_; }
+  std::size_t all() const noexcept { return all_->load(std::memory_order_relaxed); }
+  /// Before anything is counted.
+  void join(const SharedCount& other) { all_ = other.all_; }
+
+ private:
+  std::size_t here_ = 0;
+  std::shared_ptr<std::atomic<std::size_t>> all_ = std::make_shared<std::atomic<std::size_t>>(0);
+};
+
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const noexcept {
@@ -112,6 +134,10 @@ struct Endpoint::Impl {
   bool parsing = false;  // the document is in use
   std::string buffer;    // messages are written here, one at a time
 
+  // Before those who are counted.
+  detail::SharedCount open_exchanges;
+  detail::SharedCount session_count;  // of both kinds
+
   std::uint64_t last_number = 0;
   std::unordered_map<std::uint64_t, detail::Conversation*> conversations;
   std::set<std::pair<TimePoint, std::uint64_t>> deadlines;
@@ -131,7 +157,6 @@ struct Endpoint::Impl {
   std::shared_ptr<detail::EndpointGroup> group;  // null if there is no other
   std::size_t shard = 0;                         // its place in the group
   std::unordered_set<std::shared_ptr<detail::Relay>> relays;
-  std::size_t open_exchanges = 0;
   bool draining = false;
   unsigned depth = 0;  // of requests on the stack
   std::uint64_t bytes_in = 0;

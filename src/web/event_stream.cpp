@@ -38,6 +38,7 @@ void EventStream::begin(bool prime) {
   name_ = random_id();
   if (!exchange_) return;
   exchange_->begin(200, sse_type, with_stream_fields(more_));
+  spoke_ = endpoint_.clock->coarse();
   if (prime) this->prime();
 }
 
@@ -49,13 +50,17 @@ void EventStream::prime() {
   push(event);
 }
 
-void EventStream::push(std::string_view bytes) {
-  quiet_ = false;
-  exchange_->write(bytes);
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) return;
+bool EventStream::push(std::string_view bytes) {
+  spoke_ = endpoint_.clock->coarse();
+  // What waits already decides, not the new event: one alone may be larger than the bound.
+  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
+    exchange_->write(bytes);
+    return true;
+  }
   // What it did not read is kept; it may come back for it.
   endpoint_.log.warning("a client does not read its stream; the connection is closed");
   hang_up();
+  return false;
 }
 
 void EventStream::hang_up() {
@@ -64,18 +69,17 @@ void EventStream::hang_up() {
   detach();
 }
 
-void EventStream::write_kept(std::uint64_t number, std::string_view data) {
+std::string EventStream::event_of(std::uint64_t number, std::string_view data) const {
   std::string event;
   const std::string id = id_of(number);
   http::write_event(event, {.data = data, .id = id});
-  sent_ = number;
-  push(event);
+  return event;
 }
 
 void EventStream::message(std::string_view text) {
   begin(session_->primes());
   endpoint_.options.events->append(name_, ++last_, text);
-  if (exchange_) write_kept(last_, text);
+  if (exchange_ && push(event_of(last_, text))) sent_ = last_;
 }
 
 void EventStream::answer(int status, std::string_view text) {
@@ -83,8 +87,10 @@ void EventStream::answer(int status, std::string_view text) {
   if (begun_) {
     endpoint_.options.events->append(name_, ++last_, text);
     if (!exchange_) return;
-    write_kept(last_, text);
-    if (exchange_) exchange_->end();
+    if (push(event_of(last_, text))) {
+      sent_ = last_;
+      exchange_->end();
+    }
   } else if (exchange_) {
     session_->add_fields(more_);
     exchange_->respond(status, json_type, text, more_);
@@ -127,10 +133,16 @@ bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fi
   begun_ = true;
   exchange_->begin(200, sse_type, with_stream_fields(std::move(more)));
   exchange_->set_owner(this);
-  for (const auto& [number, data] : events) {
-    if (exchange_) write_kept(number, data);
+  spoke_ = endpoint_.clock->coarse();
+  // At once, however much it is, which what is kept bounds: who was cut off in the middle would
+  // have to come back for the same again.
+  std::string all;
+  for (const auto& [number, data] : events) all += event_of(number, data);
+  if (!events.empty()) {
+    exchange_->write(all);
+    sent_ = events.back().first;
   }
-  if (!exchange_ || !finished_) return true;
+  if (!finished_) return true;
   exchange_->end();
   detach();
   return true;
@@ -148,13 +160,15 @@ void EventStream::let_go() {
   detach();
 }
 
-void EventStream::keep_alive() {
-  if (exchange_ && begun_ && std::exchange(quiet_, true)) {
+std::optional<TimePoint> EventStream::keep_alive(TimePoint now) {
+  const Duration most = endpoint_.limits.sse_keep_alive;
+  if (exchange_ && begun_ && spoke_ + most <= now) {
     std::string comment;
     http::write_comment(comment);
     push(comment);
-    quiet_ = true;
   }
+  if (!exchange_) return std::nullopt;
+  return (begun_ ? spoke_ : now) + most;
 }
 
 void EventStream::on_gone() {

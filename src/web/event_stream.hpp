@@ -41,8 +41,9 @@ class EventStream final : private http::Exchange::Owner {
   bool resume(http::Exchange& exchange, std::uint64_t after, http::Fields more);
   /// Ends the connection and not the stream.
   void let_go();
-  /// Says something that means nothing, if nothing was said since the last time.
-  void keep_alive();
+  /// Says something that means nothing, if nothing was said for long enough. Gives when to look
+  /// again; nothing if nobody is there.
+  std::optional<TimePoint> keep_alive(TimePoint now);
   /// Breaks the connection off.
   void hang_up();
   /// Ends the connection in order, for good.
@@ -63,8 +64,9 @@ class EventStream final : private http::Exchange::Owner {
   void on_gone() override;
   void detach() noexcept;
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }
-  void push(std::string_view bytes);
-  void write_kept(std::uint64_t number, std::string_view data);
+  /// False if the connection was closed instead.
+  bool push(std::string_view bytes);
+  std::string event_of(std::uint64_t number, std::string_view data) const;
 
   Endpoint::Impl& endpoint_;
   HttpSession* session_ = nullptr;
@@ -75,7 +77,7 @@ class EventStream final : private http::Exchange::Owner {
   std::uint64_t sent_ = 0;
   bool begun_ = false;
   bool finished_ = false;
-  bool quiet_ = true;  // nothing was written since the last keep_alive()
+  TimePoint spoke_{};  // when something was written last
 };
 
 }  // namespace godwit::inline v0::detail

@@ -195,10 +195,13 @@ void HttpSession::own_expire(TimePoint now) {
   bool attached = standalone_ && standalone_->attached();
   for (const auto& [route, stream] : streams_) attached = attached || stream->attached();
   if (keep_alive_ && *keep_alive_ <= now) {
-    if (standalone_) standalone_->keep_alive();
-    for (const auto& [route, stream] : streams_) stream->keep_alive();
     keep_alive_.reset();
-    if (attached) keep_alive_ = now + endpoint_.limits.sse_keep_alive;
+    const auto keep = [&](EventStream& stream) {
+      const auto next = stream.keep_alive(now);
+      if (next && (!keep_alive_ || *next < *keep_alive_)) keep_alive_ = next;
+    };
+    if (standalone_) keep(*standalone_);
+    for (const auto& [route, stream] : streams_) keep(*stream);
   }
   if (idle_check_ > now) return;
   if (attached || in_flight() > 0) last_used_ = now;

@@ -120,8 +120,10 @@ void Lane::begin_stream() {
 
 void Lane::push(std::string_view bytes) {
   begin_stream();
-  exchange_->write(bytes);
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) return;
+  // What waits already decides, not the new event: one alone may be larger than the bound.
+  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
+    return exchange_->write(bytes);
+  }
   endpoint_.log.warning("a client does not read its stream; its request is given up");
   exchange_->abort();
   on_gone();

@@ -32,14 +32,16 @@ OwnedRequest::OwnedRequest(const http::Request& request) : view_(request) {
   view_.fields = http::FieldsView(fields_);
 }
 
-void Relay::send(EndpointGroup& group, std::size_t from, std::size_t to,
+void Relay::send(const std::shared_ptr<EndpointGroup>& group, std::size_t from, std::size_t to,
                  const http::Request& request, http::Exchange& exchange) {
   auto relay = std::make_shared<Relay>(group, from, to);
   relay->exchange_ = &exchange;
   exchange.set_owner(relay.get());
-  group.members[from].endpoint->relays.insert(relay);
+  relay->here_.endpoint->relays.insert(relay);
   auto copy = std::make_shared<OwnedRequest>(request);
-  group.members[to].post([relay, copy, endpoint = group.members[to].endpoint] {
+  relay->there_.post([relay, copy] {
+    Endpoint::Impl* const endpoint = relay->there_.endpoint;
+    if (!endpoint) return;     // the loop runs on after the server
     if (relay->over_) return;  // the client went away meanwhile
     ++endpoint->depth;
     endpoint->handle(copy->view(), *relay);
@@ -60,11 +62,7 @@ void Relay::back(F&& work, bool last) {
     http::Exchange& exchange = *self->exchange_;
     if (last) self->exchange_ = nullptr;
     work(exchange);
-    if (last) {
-      self->here_.endpoint->relays.erase(self);
-    } else {
-      self->unsent_.store(exchange.unsent());
-    }
+    if (last) self->here_.endpoint->relays.erase(self);
   });
 }
 
@@ -86,9 +84,18 @@ void Relay::write(std::string_view piece) {
   back(
       [this, piece = std::string(piece)](http::Exchange& exchange) {
         under_way_.fetch_sub(piece.size());
-        exchange.write(piece);
+        pass_on(exchange, piece);
       },
       false);
+}
+
+void Relay::pass_on(http::Exchange& exchange, std::string_view piece) {
+  if (exchange.unsent() <= here_.endpoint->limits.output_queue_bytes * 4) {
+    return exchange.write(piece);
+  }
+  here_.endpoint->log.warning("a client does not read its stream; the connection is closed");
+  exchange.abort();
+  on_gone();
 }
 
 void Relay::end() {

@@ -30,7 +30,7 @@ class OwnedRequest {
 /// The endpoints of one server, one per thread.
 struct EndpointGroup {
   struct Member {
-    Endpoint::Impl* endpoint = nullptr;
+    Endpoint::Impl* endpoint = nullptr;  // null once it is gone; its loop may live on
     /// Runs work on its thread. Any thread.
     std::function<void(Function<void()>)> post;
   };
@@ -41,11 +41,11 @@ class Relay final : public http::Exchange,
                     private http::Exchange::Owner,
                     public std::enable_shared_from_this<Relay> {
  public:
-  Relay(EndpointGroup& group, std::size_t from, std::size_t to)
-      : here_(group.members[from]), there_(group.members[to]) {}
+  Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to)
+      : group_(std::move(group)), here_(group_->members[from]), there_(group_->members[to]) {}
 
   /// On the thread that the request came in on.
-  static void send(EndpointGroup& group, std::size_t from, std::size_t to,
+  static void send(const std::shared_ptr<EndpointGroup>& group, std::size_t from, std::size_t to,
                    const http::Request& request, http::Exchange& exchange);
 
   /// The endpoint that the request came to is going away.
@@ -58,22 +58,25 @@ class Relay final : public http::Exchange,
   void write(std::string_view piece) override;
   void end() override;
   void abort() override;
-  std::size_t unsent() const noexcept override { return under_way_.load() + unsent_.load(); }
+  /// On the way to the thread of the connection; what waits there is looked after there.
+  std::size_t unsent() const noexcept override { return under_way_.load(); }
   void set_owner(http::Exchange::Owner* owner) noexcept override { owner_ = owner; }
 
  private:
-  void on_gone() override;  // on the thread that the request came in on
+  // On the thread that the request came in on.
+  void on_gone() override;
+  void pass_on(http::Exchange& exchange, std::string_view piece);
   /// Runs with the true exchange, if it is still there.
   template <class F>
   void back(F&& work, bool last);
 
+  const std::shared_ptr<EndpointGroup> group_;
   EndpointGroup::Member& here_;
   EndpointGroup::Member& there_;
   http::Exchange* exchange_ = nullptr;      // here
   http::Exchange::Owner* owner_ = nullptr;  // there
   bool over_ = false;                       // there
   std::atomic<std::size_t> under_way_{0};
-  std::atomic<std::size_t> unsent_{0};
 };
 
 }  // namespace godwit::inline v0::detail

@@ -38,8 +38,10 @@ void SseSession::finish_message(std::size_t begin) {
 
 void SseSession::push(std::string_view bytes) {
   if (!exchange_) return;
-  exchange_->write(bytes);
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) return;
+  // What waits already decides, not the new event: one alone may be larger than the bound.
+  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
+    return exchange_->write(bytes);
+  }
   endpoint_.log.warning("a client does not read its stream; its session is ended");
   exchange_->abort();
   on_gone();

@@ -8,6 +8,7 @@
 #include "endpoint_impl.hpp"
 #include "godwit/http/proxies.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/web/memory_event_store.hpp"
 #include "relay.hpp"
 
 namespace godwit::inline v0 {
@@ -78,6 +79,11 @@ struct WebServer::State {
         if (self && *self) (*self)->endpoint->process();
       });
     };
+    if (!mine.events && options.threads > 1) {  // each its part of what the process may keep
+      Limits part = server.options().limits;
+      part.event_store_bytes /= options.threads;
+      mine.events = std::make_shared<MemoryEventStore>(part);
+    }
     mine.deadline_moved = [share] { share->arm(); };
     share->endpoint.emplace(server, std::move(mine));
     Result<http::HttpServer> http =
@@ -104,8 +110,11 @@ struct WebServer::State {
            .post = [&loop = share->loop](Function<void()> work) { loop.post(std::move(work)); }});
     }
     for (std::size_t i = 0; i < shares.size(); ++i) {
-      shares[i]->endpoint->impl().group = group;
-      shares[i]->endpoint->impl().shard = i;
+      Endpoint::Impl& impl = shares[i]->endpoint->impl();
+      impl.group = group;
+      impl.shard = i;
+      impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
+      impl.session_count.join(shares[0]->endpoint->impl().session_count);
     }
     for (const auto& loop : loops) {
       threads.emplace_back([raw = loop.get()] {

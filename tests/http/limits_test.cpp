@@ -1,0 +1,195 @@
+// What the clients of an HttpServer may cost in time and in connections. There is no clock to move
+// by hand here: a limit is short, or it is so long that only a mistake could reach it. Sizes are
+// tested with the parsers.
+#include "godwit/base/limits.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "godwit/http/http_server.hpp"
+#include "raw_client.hpp"
+#include "wait.hpp"
+
+namespace godwit::inline v0::http {
+namespace {
+
+using namespace std::chrono_literals;
+using test::RawClient;
+using test::run_until;
+
+/// Answers each request at once, with more than any buffer takes if asked for "/big".
+struct App final : Handler {
+  void on_request(const Request& request, Exchange& exchange) override {
+    exchange.respond(200, "text/plain",
+                     request.path() == "/big" ? std::string(16u << 20, 'b') : "ok");
+  }
+};
+
+struct HttpLimits : testing::Test {
+  void start(const Limits& limits, const std::string& host = "127.0.0.1") {
+    server.reset();
+    auto made = HttpServer::tcp(loop, {host, 0}, app,
+                                {.limits = limits, .log = Log([this](LogLevel, std::string_view s) {
+                                                     log += std::string(s) + "\n";
+                                                   })});
+    ASSERT_TRUE(made) << made.error().message;
+    server.emplace(*std::move(made));
+  }
+  std::unique_ptr<RawClient> connect(int receive_buffer = 0) {
+    return std::make_unique<RawClient>(loop, server->address(), receive_buffer);
+  }
+
+  Loop loop;
+  App app;
+  std::string log;
+  std::optional<HttpServer> server;
+};
+
+const std::string get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const std::string get_big = "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const std::string half_a_head = "GET / HTTP/1.1\r\nHost:";
+const std::string half_a_body =
+    "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhel";
+
+using Time = Duration Limits::*;
+constexpr Time all_times[] = {&Limits::http_header_time, &Limits::http_body_idle,
+                              &Limits::http_request_time, &Limits::http_keep_alive,
+                              &Limits::http_write_stall};
+
+/// A client that stops somewhere, and the limits that may end its patience.
+struct Stop {
+  const char* name;
+  const std::string& request;
+  bool reads;             // else it takes nothing of the answer
+  int answers;            // before it stops
+  const char* last_word;  // how what it is told begins; nothing if it is just closed
+  std::vector<Time> limits;
+};
+const Stop stops[] = {
+    {"before the first request", "", true, 0, "", {&Limits::http_header_time}},
+    {"in the head",
+     half_a_head,
+     true,
+     0,
+     "HTTP/1.1 408 ",
+     {&Limits::http_header_time, &Limits::http_request_time}},
+    {"in the body",
+     half_a_body,
+     true,
+     0,
+     "HTTP/1.1 408 ",
+     {&Limits::http_body_idle, &Limits::http_request_time}},
+    {"between requests", get, true, 1, "", {&Limits::http_keep_alive}},
+    {"in the answer", get_big, false, 0, "", {&Limits::http_write_stall}},
+};
+
+TEST_F(HttpLimits, EachTimeEndsWhatItIsFor) {
+  for (const Stop& stop : stops) {
+    for (const Time limit : stop.limits) {
+      Limits limits;
+      for (const Time each : all_times) limits.*each = 1h;
+      limits.*limit = 40ms;
+      start(limits);
+      auto client = connect(stop.reads ? 0 : 4096);
+      if (!stop.request.empty()) client->send(stop.request);
+      for (int i = 0; i < stop.answers; ++i) EXPECT_EQ(client->response().status, 200);
+      if (stop.reads) {
+        EXPECT_TRUE(client->wait_end()) << stop.name;
+        EXPECT_TRUE(client->in.starts_with(stop.last_word)) << stop.name << ": " << client->in;
+        EXPECT_EQ(client->in.empty(), std::string(stop.last_word).empty()) << client->in;
+      }
+      if (client->ended) client->close();  // the server waits for that after its last word
+      EXPECT_TRUE(run_until(loop, [&] { return server->connections() == 0; })) << stop.name;
+    }
+  }
+}
+
+TEST_F(HttpLimits, NoTimeEndsWhatItIsNotFor) {
+  for (const Stop& stop : stops) {
+    Limits limits;
+    for (const Time each : all_times) limits.*each = 40ms;
+    for (const Time limit : stop.limits) limits.*limit = 1h;
+    if (stop.answers > 0) limits.http_header_time = 1h;  // that of the first request
+    start(limits);
+    auto client = connect(stop.reads ? 0 : 4096);
+    if (!stop.request.empty()) client->send(stop.request);
+    for (int i = 0; i < stop.answers; ++i) EXPECT_EQ(client->response().status, 200);
+    loop.run_for(200ms);
+    if (stop.reads) client->take();
+    EXPECT_EQ(server->connections(), 1u) << stop.name;
+    EXPECT_FALSE(client->ended) << stop.name;
+    EXPECT_EQ(client->in, "") << stop.name;
+  }
+}
+
+TEST_F(HttpLimits, ConnectionsInAll) {
+  Limits limits;
+  limits.connections = 3;
+  start(limits);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 1; i <= 5; ++i) {
+    clients.push_back(connect());
+    if (i <= 3) clients.back()->send(get);
+    const test::RawResponse answer = clients.back()->response();
+    EXPECT_EQ(answer.status, i <= 3 ? 200 : 503) << i;
+    EXPECT_EQ(answer.field("connection"), i <= 3 ? "" : "close");
+    if (i <= 3) continue;
+    EXPECT_TRUE(clients.back()->wait_end());
+    clients.back()->close();
+    ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 3; }));
+  }
+}
+
+/// An address of this machine by which it is not its own client.
+std::string outer_address() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return {};
+  std::string found;
+  for (const ifaddrs* one = all; one; one = one->ifa_next) {
+    if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET) continue;
+    if ((one->ifa_flags & IFF_LOOPBACK) != 0 || (one->ifa_flags & IFF_UP) == 0) continue;
+    char text[INET_ADDRSTRLEN] = {};
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text,
+                sizeof text);
+    found = text;
+  }
+  ::freeifaddrs(all);
+  return found;
+}
+
+TEST_F(HttpLimits, ConnectionsOfOneAddress) {
+  Limits limits;
+  limits.http_connections_per_address = 3;
+  start(limits);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 1; i <= 5; ++i) {  // the own machine is exempt
+    clients.push_back(connect());
+    EXPECT_EQ(clients.back()->ask(get).status, 200) << i;
+  }
+  const std::string outer = outer_address();
+  if (outer.empty()) GTEST_SKIP() << "this machine has no address but its own";
+  clients.clear();
+  start(limits, outer);
+  for (int i = 1; i <= 3; ++i) {
+    clients.push_back(connect());
+    EXPECT_EQ(clients.back()->ask(get).status, 200) << i;
+  }
+  auto fourth = connect();
+  EXPECT_TRUE(fourth->wait_end());
+  EXPECT_EQ(server->connections(), 3u);
+  EXPECT_NE(log.find(outer), std::string::npos) << log;
+  clients.pop_back();
+  ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 2; }));
+  EXPECT_EQ(connect()->ask(get).status, 200) << "one that ended made no room";
+}
+
+}  // namespace
+}  // namespace godwit::inline v0::http
