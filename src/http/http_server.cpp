@@ -24,13 +24,19 @@ struct HttpServer::State : ServerState {
 
 namespace {
 
-ListenerOptions listener_options(const HttpServerOptions& options) {
+ListenerOptions listener_options(ServerState& state) {
+  const HttpServerOptions& options = state.options;
   // Those beyond the bound are told so, which only works if they are let in first.
-  return ListenerOptions{.connections = options.limits.connections + 100,
-                         .per_address = options.limits.http_connections_per_address,
-                         .share_port = options.share_port,
-                         .tls = options.tls,
-                         .log = options.log};
+  ListenerOptions out{.connections = options.limits.connections + ServerState::most_refused,
+                      .per_address = options.limits.http_connections_per_address,
+                      .share_port = options.share_port,
+                      .tls = options.tls,
+                      .log = options.log};
+  // A handshake would cost more than they are due.
+  if (!options.tls) {
+    out.on_refused = [&state](Stream stream) { state.turn_away(std::move(stream)); };
+  }
+  return out;
 }
 
 }  // namespace
@@ -45,10 +51,10 @@ HttpServer::~HttpServer() {
 
 Result<HttpServer> HttpServer::tcp(Loop& loop, const Address& address, Handler& handler,
                                    HttpServerOptions options) {
-  auto state = std::make_shared<State>(loop, handler, options);
+  auto state = std::make_shared<State>(loop, handler, std::move(options));
   Result<Listener> listener = Listener::tcp(
       loop, address, [raw = state.get()](Stream stream) { raw->accept(std::move(stream)); },
-      listener_options(options));
+      listener_options(*state));
   if (!listener) return std::move(listener).error();
   state->listener.emplace(*std::move(listener));
   return HttpServer(std::move(state));
@@ -56,10 +62,10 @@ Result<HttpServer> HttpServer::tcp(Loop& loop, const Address& address, Handler& 
 
 Result<HttpServer> HttpServer::unix_socket(Loop& loop, const std::string& path, Handler& handler,
                                            HttpServerOptions options) {
-  auto state = std::make_shared<State>(loop, handler, options);
+  auto state = std::make_shared<State>(loop, handler, std::move(options));
   Result<Listener> listener = Listener::unix_socket(
       loop, path, [raw = state.get()](Stream stream) { raw->accept(std::move(stream)); },
-      listener_options(options));
+      listener_options(*state));
   if (!listener) return std::move(listener).error();
   state->listener.emplace(*std::move(listener));
   return HttpServer(std::move(state));

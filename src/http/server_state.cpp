@@ -37,15 +37,25 @@ ServerState::~ServerState() { *alive_ = false; }
 
 void ServerState::accept(Stream stream) {
   const bool full = connections.size() >= options.limits.connections;
-  connections.push_back(std::make_unique<Connection>(*this, std::move(stream)));
-  Connection& connection = *connections.back();
-  connection.place = std::prev(connections.end());
+  Connection& connection = add(std::move(stream));
   if (full || draining) {
     connection.refuse(503, "the server has too many connections; try again later");
   } else {
     connection.start();
   }
+}
+
+void ServerState::turn_away(Stream stream) {
+  if (connections.size() >= options.limits.connections + most_refused) return;
+  add(std::move(stream)).refuse(503, "your address has too many connections; try again later");
+}
+
+Connection& ServerState::add(Stream stream) {
+  connections.push_back(std::make_unique<Connection>(*this, std::move(stream)));
+  Connection& connection = *connections.back();
+  connection.place = std::prev(connections.end());
   start_ticking();
+  return connection;
 }
 
 void ServerState::remove(Connection& connection) {

@@ -19,7 +19,12 @@ struct ServerState {
   ServerState(const ServerState&) = delete;
   ServerState& operator=(const ServerState&) = delete;
 
+  /// Connections that are only told that there are too many.
+  static constexpr std::size_t most_refused = 100;
+
   void accept(Stream stream);
+  /// One of an address that has its share already.
+  void turn_away(Stream stream);
   /// Takes a connection off the list; it is destroyed later, since it may be on the stack.
   void remove(Connection& connection);
   void drain(Function<void()> done, Duration most);
@@ -37,6 +42,7 @@ struct ServerState {
   bool draining = false;
 
  private:
+  Connection& add(Stream stream);
   void tick();
   void start_ticking();
   void check_drained();

@@ -179,8 +179,9 @@ struct Listener::State : std::enable_shared_from_this<State> {
     if (origin) {
       const auto at = open->of.find(*origin);
       if (at != open->of.end() && at->second >= options.per_address) {
-        return warn("a connection from " + detail::name_of(peer) + " was refused: " +
-                    std::to_string(at->second) + " of this address are open already");
+        warn("a connection from " + detail::name_of(peer) +
+             " was refused: " + std::to_string(at->second) + " of this address are open already");
+        return options.on_refused ? turn_away(std::move(fd)) : void();
       }
     }
     if (tcp) {
@@ -194,6 +195,11 @@ struct Listener::State : std::enable_shared_from_this<State> {
     }
     stream->attach(std::make_shared<Counted>(open, origin));
     on_accept(std::move(*stream));
+  }
+
+  void turn_away(Descriptor fd) {
+    auto stream = Stream::open(loop, std::move(fd));
+    if (stream) options.on_refused(std::move(*stream));
   }
 
   void warn(const std::string& what) {

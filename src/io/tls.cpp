@@ -227,6 +227,7 @@ Result<TlsContext> TlsContext::server(TlsServerOptions options) {
   core->key_file = std::move(options.key_file);
   core->ca_file = std::move(options.client_ca_file);
   core->handshake_time = options.handshake_time;
+  core->handshake_bytes = options.handshake_bytes;
   TlsContext context(std::move(core));
   if (auto good = context.reload(); !good) return good.error();
   return context;
@@ -242,6 +243,7 @@ Result<TlsContext> TlsContext::client(TlsClientOptions options) {
   core->ca_file = std::move(options.ca_file);
   core->protocols = std::move(options.protocols);
   core->handshake_time = options.handshake_time;
+  core->handshake_bytes = options.handshake_bytes;
   TlsContext context(std::move(core));
   if (auto good = context.reload(); !good) return good.error();
   return context;

@@ -31,6 +31,7 @@ struct TlsCore {
   std::vector<std::string> protocols{};
   bool verify = true;  // a server: whether clients must show a certificate
   Duration handshake_time{};
+  std::size_t handshake_bytes = 0;
 
   /// Everything of OpenSSL that the options ask for, with the files as they are now.
   Result<Owned<SSL_CTX>> make() const;

@@ -45,7 +45,8 @@ class TlsStream final : public detail::StreamState,
         ssl_(std::move(ssl)),
         host_(std::move(host)),
         server_(core.server),
-        handshake_time_(core.handshake_time) {
+        handshake_time_(core.handshake_time),
+        handshake_bytes_(core.handshake_bytes) {
     plain_.set_handler(*this);
   }
 
@@ -304,6 +305,7 @@ class TlsStream final : public detail::StreamState,
   bool woken_ = false;  // a step() is posted
   bool closed_ = false;
   const Duration handshake_time_;
+  const std::size_t handshake_bytes_;
 };
 
 // --- handshake
@@ -330,7 +332,7 @@ void TlsStream::shake() {
                      : plain_end_->error());
   } else if (write_error_) {
     fail(*write_error_);
-  } else if (handshake_got_ > Limits{}.tls_handshake_bytes) {
+  } else if (handshake_got_ > handshake_bytes_) {
     fail(error("the TLS handshake of the other side is too long"));
   }
 }

@@ -19,6 +19,8 @@ constexpr Duration longest_retry = std::chrono::seconds(30);
 constexpr std::uint64_t most_retry_ms = 24u * 3600u * 1000u;
 /// A stream that was quiet for so long was no failure.
 constexpr Duration long_enough = std::chrono::seconds(10);
+/// Of an event, besides the message in it.
+constexpr std::size_t around_message = 1u << 10;
 
 std::string type_of(std::string_view field) {
   std::string out(http::media_type(field));
@@ -59,7 +61,12 @@ void Reception::take_head(int status, const http::FieldsView& fields) {
   received_.status = status;
   received_.type = type_of(fields.find("Content-Type").value_or(""));
   received_.location = fields.find("Location").value_or("");
-  if (received_.is_stream()) events_.emplace(core_.options.limits);
+  if (received_.is_stream()) {
+    // The bound is for the message; an event has a name and an id around it.
+    Limits limits = core_.options.limits;
+    limits.sse_event_bytes += around_message;
+    events_.emplace(limits);
+  }
   opened_ = steady_clock().now();
   on_head(status, fields);
 }
@@ -81,6 +88,7 @@ void Reception::take_body(std::string_view piece) {
     if (next == Event::none) return;
     if (next == Event::failed) return too_large();
     const http::SseEvent& event = events_->event();
+    if (event.data.size() > core_.options.limits.sse_event_bytes) return too_large();
     if (event.retry) retry_ = std::chrono::milliseconds(std::min(*event.retry, most_retry_ms));
     last_id_ = events_->last_id().empty() ? last_id_ : events_->last_id();
     fruitful_ = true;

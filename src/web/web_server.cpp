@@ -79,16 +79,16 @@ struct WebServer::State {
         if (self && *self) (*self)->endpoint->process();
       });
     };
-    if (!mine.events && options.threads > 1) {  // each its part of what the process may keep
-      Limits part = server.options().limits;
-      part.event_store_bytes /= options.threads;
-      mine.events = std::make_shared<MemoryEventStore>(part);
-    }
+    // Each thread has its part of what the process may have.
+    Limits part = server.options().limits;
+    part.event_store_bytes /= options.threads;
+    part.connections = (part.connections + options.threads - 1) / options.threads;
+    if (!mine.events) mine.events = std::make_shared<MemoryEventStore>(part);
     mine.deadline_moved = [share] { share->arm(); };
     share->endpoint.emplace(server, std::move(mine));
     Result<http::HttpServer> http =
         http::HttpServer::tcp(loop, address, *share->endpoint,
-                              {.limits = server.options().limits,
+                              {.limits = part,
                                .log = server.options().log,
                                .share_port = options.share_port || options.threads > 1,
                                .tls = options.tls});

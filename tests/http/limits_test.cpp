@@ -183,8 +183,12 @@ TEST_F(HttpLimits, ConnectionsOfOneAddress) {
     EXPECT_EQ(clients.back()->ask(get).status, 200) << i;
   }
   auto fourth = connect();
+  const auto refused = fourth->response();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.body.find("your address"), std::string::npos) << refused.body;
   EXPECT_TRUE(fourth->wait_end());
-  EXPECT_EQ(server->connections(), 3u);
+  fourth->close();
+  EXPECT_TRUE(run_until(loop, [&] { return server->connections() == 3; }));
   EXPECT_NE(log.find(outer), std::string::npos) << log;
   clients.pop_back();
   ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 2; }));

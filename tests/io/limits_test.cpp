@@ -23,12 +23,14 @@ using testing::HasSubstr;
 
 /// A TLS server at one end of a pair of sockets, bytes at the other.
 struct Shake : Stream::Handler {
-  explicit Shake(std::optional<Duration> handshake_time = {}) {
+  explicit Shake(std::optional<Duration> handshake_time = {},
+                 std::optional<std::size_t> handshake_bytes = {}) {
     const auto certificate = test::TestCertificate::self_signed();
     TlsServerOptions options{
         .certificate_file = test::write_file(folder.file("s.pem"), certificate.certificate_pem()),
         .key_file = test::write_file(folder.file("s.key"), certificate.key_pem())};
     if (handshake_time) options.handshake_time = *handshake_time;
+    if (handshake_bytes) options.handshake_bytes = *handshake_bytes;
     int pair[2] = {-1, -1};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     far = Descriptor(pair[1]);
@@ -88,12 +90,21 @@ TEST(TlsLimits, BytesOfAHandshake) {
   EXPECT_THAT(server.why, HasSubstr("too long"));
 }
 
+TEST(TlsLimits, BytesOfAHandshakeAreTheProgramsChoice) {
+  EXPECT_EQ(TlsServerOptions{}.handshake_bytes, Limits{}.tls_handshake_bytes);
+  EXPECT_EQ(TlsClientOptions{}.handshake_bytes, Limits{}.tls_handshake_bytes);
+  Shake server(1h, 10);
+  server.send(std::string("\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03", 11));
+  ASSERT_TRUE(run_until(server.loop, [&] { return !server.why.empty(); }));
+  EXPECT_THAT(server.why, HasSubstr("too long"));
+}
+
 TEST(TlsLimits, TimeOfAHandshake) {
   EXPECT_EQ(TlsServerOptions{}.handshake_time, Limits{}.tls_handshake_time);
   EXPECT_EQ(TlsClientOptions{}.handshake_time, Limits{}.tls_handshake_time);
   for (const char* said : {"", "\x16\x03\x01"}) {
     Shake hasty(30ms);
-    ASSERT_TRUE(hasty.send(said));
+    hasty.send(said);  // perhaps it is over before that
     ASSERT_TRUE(run_until(hasty.loop, [&] { return !hasty.why.empty(); }));
     EXPECT_THAT(hasty.why, HasSubstr("not done in time"));
     Shake patient(1h);

@@ -306,6 +306,29 @@ TEST(HttpTransport, BoundsWhatComesBack) {
   }
 }
 
+TEST(HttpTransport, TheBoundIsForMessagesWhateverIsAroundThem) {
+  constexpr std::size_t most = 65'536;
+  for (const bool stream : {false, true}) {
+    for (const std::size_t size : {most - 1, most, most + 1}) {
+      Rig rig(
+          each([&](Peer& peer, const SeenRequest& request) {
+            const std::size_t around = result(request, "\"\"").size();
+            const std::string body = result(request, "\"" + std::string(size - around, 'x') + "\"");
+            if (!stream) {
+              peer.json(body);
+              return;
+            }
+            peer.begin_events();
+            peer.write("event: message\nid: " + std::string(100, 'i') + "\ndata: " + body + "\n\n");
+            peer.wait_for_end();
+          }),
+          [](HttpTransportOptions& options) { options.limits.sse_event_bytes = most; });
+      rig.call(1, "tools/list");
+      EXPECT_EQ(rig.got().contains("result"), size <= most) << size << stream;
+    }
+  }
+}
+
 TEST(HttpTransport, BoundsWhatWaitsToBeSent) {
   std::atomic<bool> over = false;
   Rig rig(

@@ -93,7 +93,8 @@ struct Limits {
 
   std::size_t sessions = 100'000;
   Duration session_idle = std::chrono::minutes(30);
-  /// Event streams open at once in one session.
+  /// Answered streams of one session that are kept for a client that lost its connection; the
+  /// oldest goes. Those that are open are requests in flight.
   std::size_t session_streams = 64;
   /// What is kept for a client that comes back to a stream: per stream, and in the process.
   std::size_t stream_events = 1'000;

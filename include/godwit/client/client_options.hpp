@@ -128,8 +128,9 @@ struct ClientOptions {
   /// Answers that say how long they are good are kept that long.
   bool cache = true;
 
-  /// Read by Client only: a server program that died is started again by the next call. Over HTTP
-  /// it is always so: the next call begins a new session if the old one is lost.
+  /// Read by Client only: a server program that died is started again by the next call, or soon if
+  /// something is listened for. Over HTTP it is always so: a new session is begun if the old one is
+  /// lost.
   bool restart = false;
   /// Read by Client only, for HTTP: header fields of every request, such as Authorization.
   std::vector<std::pair<std::string, std::string>> headers{};

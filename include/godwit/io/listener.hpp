@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct ListenerOptions {
   std::size_t per_address = 0;
   /// Whether connections of the own machine are exempt from per_address.
   bool loopback_exempt = true;
+  /// If set, gets the connections beyond per_address, uncounted and never as TLS, to tell them why;
+  /// otherwise they are closed right away.
+  std::function<void(Stream connection)> on_refused{};
   /// Several Listeners of one user on one TCP port, typically one per thread: the system spreads
   /// new connections over them. All of them must say so; with port 0 the others take the port of
   /// the first one.

@@ -8,6 +8,7 @@
 // TLS 1.2 and 1.3, without compression and renegotiation.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct TlsServerOptions {
   /// Authorities. If given, a client must show a certificate that one of them has signed.
   std::string client_ca_file{};
   Duration handshake_time = Limits{}.tls_handshake_time;
+  std::size_t handshake_bytes = Limits{}.tls_handshake_bytes;
 };
 
 /// Files are in PEM form.
@@ -51,6 +53,7 @@ struct TlsClientOptions {
   /// For tests only.
   bool insecure_skip_verification = false;
   Duration handshake_time = Limits{}.tls_handshake_time;
+  std::size_t handshake_bytes = Limits{}.tls_handshake_bytes;
 };
 
 class GODWIT_API TlsContext {
