@@ -333,6 +333,18 @@ Listen ClientSession::listen(SubscriptionFilter filter, ListenCallbacks callback
   return state_->listen(std::move(filter), std::move(callbacks));
 }
 
+void ClientSession::forget_answers(const SubscriptionFilter& about) {
+  detail::ResponseCache& cache = state_->cache;
+  if (about.toolsListChanged.value_or(false)) cache.drop(Operation::list_tools);
+  if (about.promptsListChanged.value_or(false)) cache.drop(Operation::list_prompts);
+  if (about.resourcesListChanged.value_or(false)) {
+    cache.drop(Operation::list_resources);
+    cache.drop(Operation::list_templates);
+  }
+  if (!about.resourceSubscriptions) return;
+  for (const std::string& uri : *about.resourceSubscriptions) cache.drop_reads(uri);
+}
+
 ClientCall ClientSession::set_log_level(LoggingLevel level, Done<void> done) {
   const auto state = state_;
   if (state->dialect && state->dialect->stateless) {

@@ -14,6 +14,8 @@ constexpr Duration linger_time = std::chrono::seconds(2);
 constexpr std::size_t linger_bytes = 1u << 20;
 /// Requests sent ahead of their turn; more are not read before it.
 constexpr std::size_t most_ahead = 64u << 10;
+/// Pieces of a stream that wait for the end of what is being read; more are written at once.
+constexpr std::size_t most_held_back = 256u << 10;
 /// Kept between requests.
 constexpr std::size_t small_output = 16u << 10;
 
@@ -45,6 +47,7 @@ void Connection::set_phase(Phase phase, Duration limit) {
 }
 
 void Connection::refuse(int status, std::string_view why) {
+  refused = true;
   phase_ = Phase::answering;
   keep_ = false;
   pumping_ = true;
@@ -121,10 +124,15 @@ void Connection::pump() {
 bool Connection::has_room() {
   const std::size_t most = server_.options.limits.output_queue_bytes;
   if (unsent() <= most) return true;
-  pumping_ = false;
-  flush();
-  pumping_ = true;
+  flush_now();
   return unsent() <= most;
+}
+
+/// Also while requests are being read, when answers wait for each other.
+void Connection::flush_now() {
+  const bool pumping = std::exchange(pumping_, false);
+  flush();
+  pumping_ = pumping;
 }
 
 void Connection::hold_back() {
@@ -202,9 +210,7 @@ void Connection::serve() {
 
 void Connection::upgrade() {
   // Answers to requests before this one go first. Clients wait for them before they upgrade.
-  pumping_ = false;
-  flush();
-  pumping_ = true;
+  flush_now();
   if (unsent() > 0 || broken_) {
     keep_ = false;
     return respond(503, text_type, "earlier answers have not been read yet\n", {});
@@ -278,7 +284,11 @@ void Connection::write(std::string_view piece) {
   } else {
     out_ += piece;
   }
-  flush();
+  if (unsent() > std::min(most_held_back, server_.options.limits.output_queue_bytes)) {
+    flush_now();
+  } else {
+    flush();
+  }
 }
 
 void Connection::end() {

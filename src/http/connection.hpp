@@ -43,6 +43,7 @@ class Connection final : public Exchange, private Stream::Handler {
   void set_owner(Owner* owner) noexcept override { owner_ = owner; }
 
   std::list<std::unique_ptr<Connection>>::iterator place;  // in the server's list
+  bool refused = false;                                    // by refuse()
 
  private:
   enum class Phase : std::uint8_t {
@@ -62,6 +63,7 @@ class Connection final : public Exchange, private Stream::Handler {
   bool busy() const noexcept { return phase_ == Phase::answering || phase_ == Phase::streaming; }
   void pump();
   bool has_room();
+  void flush_now();
   void hold_back();
   Request request();
   bool refused_by_head();

@@ -54,6 +54,8 @@ std::string wire_of(const HttpRequest& request, const Proxy* relay) {
   out += " HTTP/1.1\r\nHost: " + request.url.authority() + "\r\n";
   Fields fields;
   for (const auto& [name, value] : request.fields) {
+    // A password for a proxy is for nobody else.
+    if (!relay && same_name(name, "Proxy-Authorization")) continue;
     if (!is_own_field(name)) fields.add(name, value);
   }
   if (!fields.find("User-Agent")) fields.add("User-Agent", "godwit/" + std::string(version()));

@@ -114,6 +114,9 @@ Result<std::optional<Proxy>> Proxies::find(const Url& url) const {
   }
   Result<Proxy> parsed = parse(proxy.find("://") == proxy.npos ? "http://" + proxy : proxy);
   if (!parsed) return error("the proxy cannot be used: " + parsed.error().message);
+  if (parsed->url.target != "/") {
+    return error("the proxy cannot be used: it has a path; a '/' in a password is written %2F");
+  }
   if (parsed->url.scheme != "http") {
     return error("the proxy " + parsed->url.origin() + " cannot be used: only http:// proxies can");
   }

@@ -36,18 +36,19 @@ ServerState::ServerState(Loop& loop_, Handler& handler_, HttpServerOptions optio
 ServerState::~ServerState() { *alive_ = false; }
 
 void ServerState::accept(Stream stream) {
-  const bool full = connections.size() >= options.limits.connections;
-  Connection& connection = add(std::move(stream));
-  if (full || draining) {
-    connection.refuse(503, "the server has too many connections; try again later");
-  } else {
-    connection.start();
-  }
+  const bool full = connections.size() - refused_ >= options.limits.connections;
+  if (!full && !draining) return add(std::move(stream)).start();
+  refuse(std::move(stream), "the server has too many connections; try again later");
 }
 
 void ServerState::turn_away(Stream stream) {
-  if (connections.size() >= options.limits.connections + most_refused) return;
-  add(std::move(stream)).refuse(503, "your address has too many connections; try again later");
+  refuse(std::move(stream), "your address has too many connections; try again later");
+}
+
+void ServerState::refuse(Stream stream, std::string_view why) {
+  if (refused_ >= most_refused) return;
+  ++refused_;
+  add(std::move(stream)).refuse(503, why);
 }
 
 Connection& ServerState::add(Stream stream) {
@@ -59,6 +60,7 @@ Connection& ServerState::add(Stream stream) {
 }
 
 void ServerState::remove(Connection& connection) {
+  if (connection.refused) --refused_;
   std::list<std::unique_ptr<Connection>> gone;
   gone.splice(gone.end(), connections, connection.place);
   loop.post([gone = std::make_shared<std::list<std::unique_ptr<Connection>>>(std::move(gone))] {

@@ -19,7 +19,7 @@ struct ServerState {
   ServerState(const ServerState&) = delete;
   ServerState& operator=(const ServerState&) = delete;
 
-  /// Connections that are only told that there are too many.
+  /// Connections that are only told that there are too many, at once; further ones are closed.
   static constexpr std::size_t most_refused = 100;
 
   void accept(Stream stream);
@@ -43,6 +43,7 @@ struct ServerState {
 
  private:
   Connection& add(Stream stream);
+  void refuse(Stream stream, std::string_view why);
   void tick();
   void start_ticking();
   void check_drained();
@@ -50,6 +51,7 @@ struct ServerState {
   Timer ticker_;
   Duration tick_;
   bool ticking_ = false;
+  std::size_t refused_ = 0;  // of the connections
   std::string date_line_;
   std::int64_t date_second_ = -1;
   Timer drain_timer_;

@@ -160,25 +160,19 @@ void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Ren
 }
 
 void Client::State::listen_acknowledged(Renewable& entry, const SubscriptionFilter& honoured) {
-  renewal_pause = shortest_pause;
+  entry.since = steady_clock().now();
   // Before listen() returns, so that whoever called it knows that this is behind them.
-  try {
-    const ListenCallbacks& tell = entry.callbacks;
-    if (tell.acknowledged) tell.acknowledged(honoured);
-    if (std::exchange(entry.broken, false)) {
-      if (honoured.toolsListChanged.value_or(false) && tell.tools_changed) tell.tools_changed();
-      if (honoured.promptsListChanged.value_or(false) && tell.prompts_changed) {
-        tell.prompts_changed();
-      }
-      if (honoured.resourcesListChanged.value_or(false) && tell.resources_changed) {
-        tell.resources_changed();
-      }
-      if (honoured.resourceSubscriptions && tell.resource_updated) {
-        for (const std::string& uri : *honoured.resourceSubscriptions) tell.resource_updated(uri);
-      }
+  const ListenCallbacks& tell = entry.callbacks;
+  guarded(tell.acknowledged, honoured);
+  if (std::exchange(entry.broken, false)) {
+    if (session) session->forget_answers(honoured);
+    if (honoured.toolsListChanged.value_or(false)) guarded(tell.tools_changed);
+    if (honoured.promptsListChanged.value_or(false)) guarded(tell.prompts_changed);
+    if (honoured.resourcesListChanged.value_or(false)) guarded(tell.resources_changed);
+    const std::vector<std::string> none;
+    for (const std::string& uri : honoured.resourceSubscriptions.value_or(none)) {
+      guarded(tell.resource_updated, uri);
     }
-  } catch (const std::exception& e) {
-    options.log.error(std::string("a callback of listen() threw: ") + e.what());
   }
   if (auto agreed = std::exchange(entry.agreed, nullptr)) agreed({});
 }
@@ -188,9 +182,14 @@ void Client::State::listen_ended(std::uint64_t number, Result<void> outcome) {
   if (found == listens.end()) return;
   const std::shared_ptr<Renewable> entry = found->second;
   entry->active = false;
-  const bool lost = !session || !session->ready() ||
-                    (!outcome && outcome.error().code == rpc::code::connection_closed);
+  bool lost = !session || !session->ready();
+  if (!outcome) {
+    lost = lost || HttpTransport::is_passing(outcome.error()) ||
+           (entry->broken && outcome.error().code == rpc::code::request_timeout);
+  }
   if (lost && options.restart && !finished && !entry->agreed) {
+    const bool held = !entry->broken && steady_clock().now() - entry->since >= long_enough;
+    if (held) renewal_pause = shortest_pause;
     entry->broken = true;
     return renew_later();
   }

@@ -31,6 +31,8 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   using Work = Function<void(Result<ClientSession*>)>;
   static constexpr Duration shortest_pause = std::chrono::milliseconds(250);
   static constexpr Duration longest_pause = std::chrono::seconds(30);
+  /// A subscription that held so long did not fail at once.
+  static constexpr Duration long_enough = std::chrono::seconds(10);
 
   State(ClientOptions options_, Opener opener_)
       : options(std::move(options_)), opener(std::move(opener_)), guard(std::in_place, loop) {}
@@ -115,7 +117,8 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     Function<void(Result<void>)> agreed{};  // until the first answer of the server
     Listen listen{};
     bool active = false;
-    bool broken = false;  // and taken up again: changes may have been missed
+    bool broken = false;  // and being taken up again: changes may have been missed
+    TimePoint since{};    // when the server last agreed
   };
   void add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry);
   void begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry);
@@ -123,6 +126,17 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void begin_listens();
   void listen_acknowledged(Renewable& entry, const SubscriptionFilter& honoured);
   void listen_ended(std::uint64_t number, Result<void> outcome);
+  /// Runs a callback of the program; what it throws goes to the log.
+  template <class F, class... Args>
+  void guarded(const F& callback, Args&&... args) noexcept {
+    try {
+      if (callback) callback(std::forward<Args>(args)...);
+    } catch (const std::exception& e) {
+      options.log.error(std::string("a callback of listen() threw: ") + e.what());
+    } catch (...) {
+      options.log.error("a callback of listen() threw");
+    }
+  }
   /// Takes up what broke, after a while that grows from one failure to the next.
   void renew_later();
   void renew();

@@ -42,6 +42,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
       connect.tls = *std::move(context);
     }
     if (!url.secure()) connect.tls.reset();
+    options.fields.remove("Proxy-Authorization");  // for nobody else
     try {
       out = detail::handshake_request(url, key, options.websocket.protocols, options.fields);
     } catch (const std::exception& e) {  // a subprotocol or target that HTTP cannot carry

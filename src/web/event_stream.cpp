@@ -39,15 +39,15 @@ void EventStream::begin(bool prime) {
   if (!exchange_) return;
   exchange_->begin(200, sse_type, with_stream_fields(more_));
   spoke_ = endpoint_.clock->coarse();
-  if (prime) this->prime();
+  if (prime) push(priming(last_));
 }
 
-void EventStream::prime() {
-  if (!exchange_) return;
+/// Tells the client an id to come back with.
+std::string EventStream::priming(std::uint64_t number) const {
   std::string event;
-  const std::string id = id_of(last_);
+  const std::string id = id_of(number);
   http::write_event(event, {.id = id});
-  push(event);
+  return event;
 }
 
 bool EventStream::push(std::string_view bytes) {
@@ -119,7 +119,8 @@ void EventStream::no_answer() {
   detach();
 }
 
-bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fields more) {
+bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fields more,
+                         bool prime) {
   std::vector<std::pair<std::uint64_t, std::string>> events;
   if (after != last_ && !endpoint_.options.events->replay(
                             name_, after, [&](std::uint64_t number, std::string_view data) {
@@ -136,12 +137,10 @@ bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fi
   spoke_ = endpoint_.clock->coarse();
   // At once, however much it is, which what is kept bounds: who was cut off in the middle would
   // have to come back for the same again.
-  std::string all;
+  std::string all = prime ? priming(after) : std::string();
   for (const auto& [number, data] : events) all += event_of(number, data);
-  if (!events.empty()) {
-    exchange_->write(all);
-    sent_ = events.back().first;
-  }
+  exchange_->write(all);
+  if (!events.empty()) sent_ = events.back().first;
   if (!finished_) return true;
   exchange_->end();
   detach();

@@ -37,8 +37,8 @@ class EventStream final : private http::Exchange::Owner {
   /// with before there is an event.
   void begin(bool prime);
   /// Goes on for a client that came back. False, with nothing done, if events that it lacks are
-  /// gone.
-  bool resume(http::Exchange& exchange, std::uint64_t after, http::Fields more);
+  /// gone. `prime` as in begin().
+  bool resume(http::Exchange& exchange, std::uint64_t after, http::Fields more, bool prime = false);
   /// Ends the connection and not the stream.
   void let_go();
   /// Says something that means nothing, if nothing was said for long enough. Gives when to look
@@ -48,8 +48,6 @@ class EventStream final : private http::Exchange::Owner {
   void hang_up();
   /// Ends the connection in order, for good.
   void finish();
-  /// Tells the client an id to come back with.
-  void prime();
   /// Gives up what was not sent yet.
   void skip() noexcept { sent_ = last_; }
 
@@ -67,6 +65,7 @@ class EventStream final : private http::Exchange::Owner {
   /// False if the connection was closed instead.
   bool push(std::string_view bytes);
   std::string event_of(std::uint64_t number, std::string_view data) const;
+  std::string priming(std::uint64_t number) const;
 
   Endpoint::Impl& endpoint_;
   HttpSession* session_ = nullptr;

@@ -83,12 +83,11 @@ bool HttpSession::listen(http::Exchange& exchange, http::Fields more) {
   // What was said while nobody listened comes first.
   const bool began = stream.begun();
   if (!began) stream.begin(false);
-  if (!stream.resume(exchange, stream.sent(), std::move(more))) {
+  if (!stream.resume(exchange, stream.sent(), more, primes())) {
     endpoint_.log.warning("messages for a client that did not listen were dropped");
     stream.skip();
-    stream.resume(exchange, stream.sent(), std::move(more));
+    stream.resume(exchange, stream.sent(), std::move(more), primes());
   }
-  if (primes()) stream.prime();
   keep_streams_alive();
   return true;
 }

@@ -290,7 +290,17 @@ void HttpTransport::Impl::lose_session(std::string why, int status) {
   for (const PostPtr& each : never_sent) each->fail(*lost);
   // Others under way will learn the same.
   const Duration patience = by_id.empty() ? Duration(0) : longest_farewell;
-  if (phase == Phase::open) closing.start(patience, [this] { end(*lost); });
+  if (phase == Phase::open) closing.start(patience, [this] { end_lost(); });
+}
+
+/// What is still under way may have been executed, and its outcome must not say that it was not.
+/// What comes now is not sent.
+void HttpTransport::Impl::end_lost() {
+  const auto self = shared_from_this();
+  const Error unknown = mcp::carrier_error(lost->message);
+  const auto last = posts;
+  for (const PostPtr& post : last) post->fail(post->started() ? unknown : *lost);
+  end(*lost);
 }
 
 void HttpTransport::Impl::session_ended() {
@@ -317,7 +327,7 @@ void HttpTransport::Impl::finished(Post& post) {
   tell_flushed();
   // Later, because the answer may just be on its way to the receiver.
   if (lost && by_id.empty() && phase == Phase::open) {
-    closing.start(Duration(0), [this] { end(*lost); });
+    closing.start(Duration(0), [this] { end_lost(); });
   }
 }
 
@@ -453,6 +463,11 @@ void HttpTransport::close() { impl_->close(); }
 bool HttpTransport::is_session_ended(const Error& error) {
   const auto failure = mcp::carrier_failure(error);
   return failure && failure->session_ended;
+}
+
+bool HttpTransport::is_passing(const Error& error) {
+  const auto failure = mcp::carrier_failure(error);
+  return failure && (failure->status == 0 || failure->status == 429 || failure->status >= 500);
 }
 
 }  // namespace godwit::inline v0

@@ -63,6 +63,7 @@ void Post::start() {
   request.repeatable = message_.repeatable();
   in_session_ = request.fields.find(mcp::header::session).has_value();
   resuming_ = false;
+  started_ = true;
   send(std::move(request));
 }
 
@@ -122,7 +123,8 @@ void Post::on_done(const Received& received) {
 void Post::session_ended() {
   const auto core = core_.shared_from_this();
   core_.session_ended();
-  fail(*core_.lost);
+  // A stream that cannot be resumed belongs to a request that the server had begun.
+  fail(resuming_ ? mcp::carrier_error(core_.lost->message) : *core_.lost);
 }
 
 /// The end of a message that wants no answer.
@@ -178,6 +180,10 @@ void Post::refused(const Received& received) {
                   : mcp::carrier_error("the server refused " + json::quote(message_.method) +
                                            " with " + sentence(received, core_.target()),
                                        {.status = status});
+  // What a server that is busy or ill says in its own words still shows that it is.
+  if (why.data.empty() && (status == 429 || status >= 500)) {
+    why.data = mcp::carrier_error({}, {.status = status}).data;
+  }
   const bool unknown = status == 400 || status == 404 || status == 405;
   if (message_.is(mcp::Operation::initialize) && unknown && !core_.over_sse()) {
     return core_.try_sse(*this, std::move(why));

@@ -28,6 +28,8 @@ class Post final : public Reception {
   void fail(const Error& why);
 
   const Outgoing& message() const noexcept { return message_; }
+  /// The server may have seen it.
+  bool started() const noexcept { return started_; }
   /// Requests without an answer.
   const std::vector<rpc::Id>& waiting() const noexcept { return waiting_; }
   bool wants_answer() const noexcept { return !waiting_.empty(); }
@@ -55,6 +57,7 @@ class Post final : public Reception {
   Outgoing message_;
   rpc::MessageFields fields_;
   std::vector<rpc::Id> waiting_;
+  bool started_ = false;
   bool in_session_ = false;  // it was sent with the id of a session
   bool resuming_ = false;    // what comes back belongs to a GET
 };

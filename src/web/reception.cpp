@@ -64,7 +64,7 @@ void Reception::take_head(int status, const http::FieldsView& fields) {
   if (received_.is_stream()) {
     // The bound is for the message; an event has a name and an id around it.
     Limits limits = core_.options.limits;
-    limits.sse_event_bytes += around_message;
+    limits.sse_event_bytes += std::min(around_message, SIZE_MAX - limits.sse_event_bytes);
     events_.emplace(limits);
   }
   opened_ = steady_clock().now();

@@ -23,6 +23,7 @@ bool is_message(const http::SseEvent& event) {
 void ServerStream::start() {
   http::HttpRequest request = core_.get();
   if (resumable()) request.fields.set("Last-Event-ID", last_id());
+  in_session_ = request.fields.find(mcp::header::session).has_value();
   send(std::move(request));
 }
 
@@ -39,7 +40,7 @@ void ServerStream::on_done(const Received& received) {
   const bool refused = answered && (received.status < 500 || !was_open_);
   const bool again = std::exchange(tried_, true);
   // Of a session that was there a moment ago; the first time it may mean that there is no stream.
-  if (again && received.status == 404) return core_.session_ended();
+  if (again && in_session_ && received.status == 404) return core_.session_ended();
   if (refused && !resumable()) {
     core_.options.log.debug("the server has no stream of its own (" + describe(received) + ")");
     return;

@@ -24,6 +24,7 @@ class ServerStream final : public Reception {
   void on_done(const Received& received) override;
 
   bool tried_ = false;
+  bool in_session_ = false;
   bool was_open_ = false;
 };
 

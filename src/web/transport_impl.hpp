@@ -55,6 +55,7 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   /// again in a new one.
   void lose_session(std::string why, int status = 0);
   void session_ended();
+  void end_lost();
   /// The end of the handshake was taken, or never will be.
   void greeted(bool accepted);
   void begin_session(const http::FieldsView& fields);

@@ -83,6 +83,10 @@ struct WebServer::State {
     Limits part = server.options().limits;
     part.event_store_bytes /= options.threads;
     part.connections = (part.connections + options.threads - 1) / options.threads;
+    // Those of one address are not spread evenly.
+    part.http_connections_per_address =
+        std::min(part.http_connections_per_address,
+                 (2 * part.http_connections_per_address + options.threads - 1) / options.threads);
     if (!mine.events) mine.events = std::make_shared<MemoryEventStore>(part);
     mine.deadline_moved = [share] { share->arm(); };
     share->endpoint.emplace(server, std::move(mine));

@@ -130,6 +130,19 @@ TEST(Cache, ChangesEndIt) {
   EXPECT_EQ(read(*rig, "f:b", contents("two")), "one");
 }
 
+TEST(Cache, ItIsForgottenWhereChangesMayHaveBeenMissed) {
+  const auto rig = Rig::stateless();
+  EXPECT_EQ(list(*rig, {tools("a")}), 1u);
+  EXPECT_EQ(read(*rig, "f:a", contents("one")), "asked");
+  EXPECT_EQ(read(*rig, "f:b", contents("one")), "asked");
+  rig->session().forget_answers({.promptsListChanged = true, .resourceSubscriptions = {{"f:a"}}});
+  EXPECT_EQ(list(*rig, {}), 0u);
+  EXPECT_EQ(read(*rig, "f:a", contents("two")), "asked");
+  EXPECT_EQ(read(*rig, "f:b", contents("two")), "one");
+  rig->session().forget_answers({.toolsListChanged = true});
+  EXPECT_EQ(list(*rig, {tools("a")}), 1u);
+}
+
 TEST(Cache, ErrorsAndOtherMethodsAreNotKept) {
   const auto rig = Rig::stateless();
   Outcome<godwit::ReadResult> failed;

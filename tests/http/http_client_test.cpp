@@ -425,6 +425,16 @@ TEST(HttpClient, GoesThroughAProxy) {
   EXPECT_FALSE(proxy.seen()[0].has("proxy-authorization"));
 }
 
+TEST(HttpClient, TellsNobodyElseThePasswordOfAProxy) {
+  ScriptServer server(echo);
+  Rig rig;
+  const auto got = rig.begin({.url = url_of(server.url()),
+                              .fields = {{"Proxy-Authorization", "Basic x"}, {"X-Other", "y"}}});
+  ASSERT_TRUE(run_until(rig.loop, [&] { return server.seen().size() == 1; }));
+  EXPECT_FALSE(server.seen()[0].has("proxy-authorization"));
+  EXPECT_EQ(server.seen()[0].field("x-other"), "y");
+}
+
 TEST(HttpClient, TellsAProxyItsPassword) {
   ScriptServer proxy(echo);
   const std::string at = proxy.origin().substr(std::string_view("http://").size());

@@ -165,6 +165,26 @@ std::string outer_address() {
   return found;
 }
 
+TEST_F(HttpLimits, ThoseThatAreRefusedTakeNoRoom) {
+  Limits limits;
+  limits.connections = 2;
+  start(limits);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 2; ++i) {
+    clients.push_back(connect());
+    EXPECT_EQ(clients.back()->ask(get).status, 200);
+  }
+  for (int i = 0; i < 120; ++i) {  // and they stay, to be told why, but not all of them
+    clients.push_back(connect());
+    EXPECT_TRUE(clients.back()->wait_end());
+    EXPECT_EQ(clients.back()->in.starts_with("HTTP/1.1 503 "), i < 100) << i;
+  }
+  EXPECT_LE(server->connections(), 102u);
+  clients.front()->close();
+  EXPECT_TRUE(run_until(loop, [&] { return server->connections() <= 101; }));
+  EXPECT_EQ(connect()->ask(get).status, 200);
+}
+
 TEST_F(HttpLimits, ConnectionsOfOneAddress) {
   Limits limits;
   limits.http_connections_per_address = 3;

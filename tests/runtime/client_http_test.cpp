@@ -441,6 +441,112 @@ struct Fake {
 
 }  // namespace
 
+TEST(ClientHttp, ACallThatIsRunningIsNotRepeatedWhenTheSessionIsLost) {
+  std::atomic<int> streams = 0, calls = 0;
+  ScriptServer server([&](Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->body_has("\"initialize\"")) {
+        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
+                      R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+                      "serverInfo":{"name":"x","version":"1"}}})",
+                  "Mcp-Session-Id: s-1\r\n");
+      } else if (request->method == "GET" && ++streams == 1) {
+        peer.begin_events();
+        peer.write("retry: 10\n\n");
+        if (eventually([&] { return calls > 0; })) return peer.cut();
+      } else if (request->method == "GET") {
+        peer.respond(404, "", "");
+      } else if (request->body_has("tools/call")) {
+        ++calls;
+        peer.wait_for_end();
+      } else {
+        peer.respond(202, "", "");
+      }
+    }
+  });
+  ClientOptions options;
+  options.lifecycle = Lifecycle::stateful;
+  auto client = Client::connect(server.url(), options);
+  ASSERT_TRUE(client) << client.error().message;
+  const auto outcome = client->call_tool("deploy");
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, godwit::rpc::code::connection_closed);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(ClientHttp, ACallWhoseStreamCannotBeResumedIsNotRepeated) {
+  std::atomic<int> calls = 0;
+  ScriptServer server([&](Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->body_has("\"initialize\"")) {
+        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
+                      R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
+                      "serverInfo":{"name":"x","version":"1"}}})",
+                  "Mcp-Session-Id: s-1\r\n");
+      } else if (request->body_has("tools/call")) {
+        ++calls;
+        peer.begin_events();
+        peer.write("id: a\nretry: 10\ndata: \n\n");
+        return peer.cut();
+      } else if (request->method == "GET") {
+        peer.respond(request->has("last-event-id") ? 404 : 405, "", "");
+      } else {
+        peer.respond(202, "", "");
+      }
+    }
+  });
+  ClientOptions options;
+  options.lifecycle = Lifecycle::stateful;
+  auto client = Client::connect(server.url(), options);
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_FALSE(client->call_tool("deploy"));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(ClientHttp, GoesOnListeningThroughABusyServer) {
+  std::atomic<int> listens = 0;
+  ScriptServer server([&](Peer& peer) {
+    while (const auto request = peer.read()) {
+      const auto ack = [&] {
+        peer.begin_events();
+        peer.event(R"({"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",)"
+                   R"("params":{"_meta":{"io.modelcontextprotocol/subscriptionId":)" +
+                   request->id() + R"(},"notifications":{"toolsListChanged":true}}})");
+      };
+      if (!request->body_has("subscriptions/listen")) {
+        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
+                  R"(,"result":{"resultType":"complete","supportedVersions":[")" +
+                  std::string(godwit::revisions()[0]) +
+                  R"("],"capabilities":{"tools":{"listChanged":true}}}})");
+      } else if (++listens == 1) {
+        ack();
+        peer.cut();
+      } else if (listens < 4) {
+        peer.respond(listens == 2 ? 503 : 429, "application/json",
+                     R"({"jsonrpc":"2.0","id":)" + request->id() +
+                         R"(,"error":{"code":-32603,"message":"busy"}})");
+      } else {
+        ack();
+        peer.wait_for_end();
+      }
+    }
+  });
+  auto client = Client::connect(server.url());
+  ASSERT_TRUE(client) << client.error().message;
+  std::atomic<int> agreed = 0, ended = 0, changes = 0;
+  godwit::ListenCallbacks callbacks;
+  callbacks.acknowledged = [&](const godwit::SubscriptionFilter&) {
+    if (++agreed == 2) throw 7;  // of no consequence to the others
+  };
+  callbacks.tools_changed = [&] { ++changes; };
+  callbacks.ended = [&](Result<void>) { ++ended; };
+  auto listen = client->listen({.toolsListChanged = true}, callbacks);
+  ASSERT_TRUE(listen) << listen.error().message;
+  EXPECT_TRUE(eventually([&] { return agreed == 2 && changes == 1; }));
+  EXPECT_EQ(listens, 4);
+  EXPECT_EQ(ended, 0);
+}
+
 TEST(ClientHttp, LeavesOutToolsThatCannotBeCalled) {
   Fake fake;
   ScriptServer server([&](Peer& peer) { fake.serve(peer); });

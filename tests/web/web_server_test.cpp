@@ -52,6 +52,56 @@ struct WebServing : testing::Test {
   std::optional<WebServer> web;
 };
 
+TEST_F(WebServing, AHandlerMaySayMuchBeforeItReturns) {
+  // More than may wait for a client that does not read.
+  ServerOptions options = test::server_options();
+  options.limits.output_queue_bytes = 1000;
+  server = Server(std::move(options));
+  server.tool("much", "", [](Context& cx) {
+    for (int i = 1; i <= 100; ++i) cx.progress(i, 100, std::string(1000, 'x'));
+    return "done";
+  });
+  auto client = connect();
+  std::string body = Site::modern_body("7", "tools/call", R"({"name":"much"})");
+  const std::string_view meta = R"("_meta":{)";
+  body.insert(body.find(meta) + meta.size(), R"("progressToken":1,)");
+  const RawResponse all = client->ask(post(
+      body, "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: much\r\n"));
+  EXPECT_EQ(all.status, 200);
+  EXPECT_GT(all.body.size(), 100'000u);
+  EXPECT_NE(all.body.find("done"), std::string::npos);
+}
+
+TEST_F(WebServing, WhatWasSaidToNobodyComesFirstHoweverMuchItIs) {
+  ServerOptions options = test::server_options();
+  options.limits.output_queue_bytes = 1000;
+  server = Server(std::move(options));
+  server.resource("x:1", "x", [] { return "x"; });
+  auto client = connect();
+  const std::string session =
+      client->ask(post(Site::initialize_body("2025-11-25"), "")).field("mcp-session-id");
+  const std::string in_session = "Mcp-Session-Id: " + session + "\r\n";
+  client->ask(post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})", in_session));
+  client->ask(post(Site::legacy_body("1", "resources/subscribe", R"({"uri":"x:1"})"), in_session));
+  constexpr int many = 200;
+  for (int i = 0; i < many; ++i) {
+    server.resource_updated("x:1");
+    loop.poll();
+  }
+  auto listener = connect();
+  listener->send("GET /mcp HTTP/1.1\r\nHost: " + web->address() +
+                 "\r\nAccept: text/event-stream\r\n" + in_session + "\r\n");
+  const auto told = [&] {
+    int count = 0;
+    for (std::size_t at = 0; (at = listener->in.find("resources/updated", at)) != std::string::npos;
+         ++at) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_TRUE(listener->wait([&] { return told() == many; })) << told();
+}
+
 TEST_F(WebServing, BothErasAtOneAddress) {
   auto client = connect();
   EXPECT_EQ(web->url(), "http://" + web->address() + "/mcp");

@@ -140,7 +140,8 @@ struct ClientOptions {
   /// header fields, too. A tool whose marks are not allowed is left out of lists, with a warning.
   bool param_headers = false;
 
-  /// Servers answer with more than they are sent, so that as much is taken as they may say.
+  /// Servers answer with more than they are sent, so that as much is taken as they may say. Change
+  /// single members of it: a Limits of your own begins with those of a server.
   Limits limits{.message_bytes_in = Limits{}.message_bytes_out};
   Log log{};
 };

@@ -147,6 +147,8 @@ class GODWIT_API ClientSession {
 
   /// Hears of changes until the handle is destroyed.
   Listen listen(SubscriptionFilter filter, ListenCallbacks callbacks);
+  /// Forgets answers that are kept and that this filter is about: changes may have been missed.
+  void forget_answers(const SubscriptionFilter& about);
   /// From now on the server should log from this level on.
   ClientCall set_log_level(LoggingLevel level, Done<void> done);
   /// Is the server there?

@@ -90,8 +90,9 @@ class GODWIT_API Client {
                           RequestOptions options = {});
   Result<void> notify(std::string_view method, RawJson params = {});
   /// Waits until the server has agreed. A client that may restart (over HTTP each does) takes it up
-  /// again by itself when the connection breaks, and then calls back once for everything it listens
-  /// for: changes may have been missed.
+  /// again by itself when the connection or the session is lost, and then calls back once for
+  /// everything it listens for: changes may have been missed. (A stateful server over HTTP that
+  /// cannot resume its stream may lose some while that is cut; the log says so.)
   Result<Listen> listen(SubscriptionFilter filter, ListenCallbacks callbacks);
 
   // Calls that do not wait: `done` gets the outcome on the client's thread, exactly once.

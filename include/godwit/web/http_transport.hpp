@@ -62,6 +62,9 @@ class GODWIT_API HttpTransport final : public rpc::Transport {
   /// not executed, and may be sent again in a new session. The transport closes after it.
   static bool is_session_ended(const Error& error);
 
+  /// Could a later attempt go well: the server was not reached, or was busy or ill (429, 5xx)?
+  static bool is_passing(const Error& error);
+
   struct Impl;
 
  private:
