@@ -29,6 +29,7 @@ ListenerOptions listener_options(ServerState& state) {
   // Those beyond the bound are told so, which only works if they are let in first.
   ListenerOptions out{.connections = options.limits.connections + ServerState::most_refused,
                       .per_address = options.limits.http_connections_per_address,
+                      .loopback_exempt = options.loopback_exempt,
                       .share_port = options.share_port,
                       .tls = options.tls,
                       .log = options.log};

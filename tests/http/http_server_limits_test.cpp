@@ -260,28 +260,5 @@ TEST_F(HttpServing, TheLastAnswerOfAConnectionHasTheTimeOfAnyOther) {
   EXPECT_GE(client->in.size(), app.big) << "cut off";
 }
 
-// Many.
-
-TEST_F(HttpServing, MoreConnectionsThanAllowedAreRefusedPolitely) {
-  Limits limits;
-  limits.connections = 3;
-  start(limits);
-  std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 3; ++i) {
-    clients.push_back(connect());
-    EXPECT_EQ(clients.back()->ask(get("/1")).status, 200);
-  }
-  auto fourth = connect();
-  const RawResponse refused = fourth->response();
-  EXPECT_EQ(refused.status, 503);
-  EXPECT_EQ(refused.field("connection"), "close");
-  EXPECT_TRUE(fourth->wait_end());
-  fourth->close();
-  EXPECT_EQ(clients[0]->ask(get("/2")).status, 200);
-  clients.pop_back();
-  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
-  EXPECT_EQ(connect()->ask(get("/3")).status, 200);
-}
-
 }  // namespace
 }  // namespace godwit::inline v0::http

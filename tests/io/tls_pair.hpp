@@ -156,6 +156,14 @@ struct Cutter {
   }
   /// What the two ends are made of.
   Sockets ends() { return {std::move(a.near), std::move(b.near)}; }
+  /// Carries everything until this has arrived.
+  void pass_all(Loop& loop, const End& to, std::string_view text) {
+    const Loop::Work work(loop);
+    while (to.got != text) {
+      pass(4096);
+      loop.poll();
+    }
+  }
   void pass(std::size_t most) {
     forward += pass(a.far.get(), b.far.get(), most);
     backward += pass(b.far.get(), a.far.get(), most);

@@ -164,11 +164,7 @@ TEST(TlsStream, BrokenBytesAfterTheHandshakeAreAnError) {
     End& here = pair.client;
     pair.resume();
     here.send("first");
-    const Loop::Work work(loop);
-    while (there.got != "first") {
-      cutter.pass(4096);
-      loop.poll();
-    }
+    cutter.pass_all(loop, there, "first");
     here.send("second, which nobody will ever read");
     std::string record(4096, '\0');
     const ssize_t size = ::recv(cutter.b.far.get(), record.data(), record.size(), 0);
@@ -210,11 +206,7 @@ TEST(TlsStream, AnEndWithoutGoodbyeIsACut) {
   End& here = pair.client;
   pair.resume();
   here.send("hello");
-  const Loop::Work work(loop);
-  while (there.got != "hello") {
-    cutter.pass(4096);
-    loop.poll();
-  }
+  cutter.pass_all(loop, there, "hello");
   cutter.a.far.reset();
   ASSERT_TRUE(run_until(loop, [&] { return there.ended; }));
   EXPECT_THAT(there.error, HasSubstr("the connection was cut"));

@@ -408,6 +408,20 @@ TEST(ClientHttp, SendsHeaders) {
 
 namespace {
 
+/// The answer of a stateful server to the handshake.
+void welcome(Peer& peer, const SeenRequest& request, const std::string& revision) {
+  peer.json(R"({"jsonrpc":"2.0","id":)" + request.id() + R"(,"result":{"protocolVersion":")" +
+                revision +
+                R"(","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}})",
+            "Mcp-Session-Id: s-1\r\n");
+}
+
+Result<Client> connect_stateful(const ScriptServer& server) {
+  ClientOptions options;
+  options.lifecycle = Lifecycle::stateful;
+  return Client::connect(server.url(), options);
+}
+
 /// A stateless server by hand.
 struct Fake {
   std::atomic<bool> changed = false;  // its tools
@@ -446,10 +460,7 @@ TEST(ClientHttp, ACallThatIsRunningIsNotRepeatedWhenTheSessionIsLost) {
   ScriptServer server([&](Peer& peer) {
     while (const auto request = peer.read()) {
       if (request->body_has("\"initialize\"")) {
-        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
-                      R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
-                      "serverInfo":{"name":"x","version":"1"}}})",
-                  "Mcp-Session-Id: s-1\r\n");
+        welcome(peer, *request, "2025-11-25");
       } else if (request->method == "GET" && ++streams == 1) {
         peer.begin_events();
         peer.write("retry: 10\n\n");
@@ -464,9 +475,7 @@ TEST(ClientHttp, ACallThatIsRunningIsNotRepeatedWhenTheSessionIsLost) {
       }
     }
   });
-  ClientOptions options;
-  options.lifecycle = Lifecycle::stateful;
-  auto client = Client::connect(server.url(), options);
+  auto client = connect_stateful(server);
   ASSERT_TRUE(client) << client.error().message;
   const auto outcome = client->call_tool("deploy");
   ASSERT_FALSE(outcome);
@@ -479,10 +488,7 @@ TEST(ClientHttp, ACallWhoseStreamCannotBeResumedIsNotRepeated) {
   ScriptServer server([&](Peer& peer) {
     while (const auto request = peer.read()) {
       if (request->body_has("\"initialize\"")) {
-        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
-                      R"(,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},
-                      "serverInfo":{"name":"x","version":"1"}}})",
-                  "Mcp-Session-Id: s-1\r\n");
+        welcome(peer, *request, "2025-11-25");
       } else if (request->body_has("tools/call")) {
         ++calls;
         peer.begin_events();
@@ -495,9 +501,7 @@ TEST(ClientHttp, ACallWhoseStreamCannotBeResumedIsNotRepeated) {
       }
     }
   });
-  ClientOptions options;
-  options.lifecycle = Lifecycle::stateful;
-  auto client = Client::connect(server.url(), options);
+  auto client = connect_stateful(server);
   ASSERT_TRUE(client) << client.error().message;
   EXPECT_FALSE(client->call_tool("deploy"));
   EXPECT_EQ(calls, 1);
@@ -638,10 +642,7 @@ TEST(ClientHttp, ComesBackForAnAnswer) {
   ScriptServer server([&](Peer& peer) {
     while (const auto request = peer.read()) {
       if (request->body_has("\"initialize\"")) {
-        peer.json(R"({"jsonrpc":"2.0","id":)" + request->id() +
-                      R"(,"result":{"protocolVersion":"2025-03-26","capabilities":{"tools":{}},
-                      "serverInfo":{"name":"referee","version":"1"}}})",
-                  "Mcp-Session-Id: s\r\n");
+        welcome(peer, *request, "2025-03-26");
       } else if (request->body_has("tools/call")) {
         id = request->id();
         peer.begin_events();
@@ -667,9 +668,7 @@ TEST(ClientHttp, ComesBackForAnAnswer) {
       }
     }
   });
-  ClientOptions options;
-  options.lifecycle = Lifecycle::stateful;
-  auto client = Client::connect(server.url(), options);
+  auto client = connect_stateful(server);
   ASSERT_TRUE(client) << client.error().message;
   const auto result = client->call_tool("test_reconnection");
   EXPECT_TRUE(result) << result.error().message;

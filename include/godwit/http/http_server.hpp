@@ -45,6 +45,9 @@ class GODWIT_API Handler {
 struct HttpServerOptions {
   Limits limits{};
   Log log{};
+  /// Whether clients on the own machine, such as a proxy in front, may have more connections than
+  /// Limits::http_connections_per_address.
+  bool loopback_exempt = true;
   /// Several servers of this user listen on the same port, typically one per thread.
   bool share_port = false;
   /// If set, only HTTPS is spoken.
