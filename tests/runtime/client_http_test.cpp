@@ -467,8 +467,9 @@ TEST(ClientHttp, ACallThatIsRunningIsNotRepeatedWhenTheSessionIsLost) {
         if (eventually([&] { return calls > 0; })) return peer.cut();
       } else if (request->method == "GET") {
         peer.respond(404, "", "");
+      } else if (request->body_has("tools/call") && ++calls > 1) {
+        peer.respond(500, "", "");  // so that a mistake is seen at once
       } else if (request->body_has("tools/call")) {
-        ++calls;
         peer.wait_for_end();
       } else {
         peer.respond(202, "", "");
