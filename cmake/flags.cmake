@@ -19,6 +19,16 @@ if(GODWIT_SANITIZE)
   target_link_options(godwit_sanitizers INTERFACE ${flags})
 endif()
 
+# g++ compares the definitions of a name in all objects while it links with -flto. Fat objects hold
+# ordinary code too, so every program but tests/odr is linked without it, as fast as before.
+if(GODWIT_CHECK_ODR AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  message(STATUS "godwit: the check for two definitions of a name needs g++ and is left out")
+  set(GODWIT_CHECK_ODR OFF)
+endif()
+if(GODWIT_CHECK_ODR)
+  add_link_options(-fno-lto)
+endif()
+
 function(godwit_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   # BUILD_INTERFACE keeps the two out of the installed package.

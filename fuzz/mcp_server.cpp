@@ -40,6 +40,7 @@ godwit::Server& server() {
   static godwit::Server* const one = [] {
     godwit::ServerOptions options{.name = "fuzzed", .version = "1", .page_size = 2};
     options.sealer = std::make_shared<godwit::AesSealer>();
+    options.log = godwit::Log();
     auto* made = new godwit::Server(std::move(options));
     made->tool("echo", "", [](Input in) { return in.text; });
     made->tool("struct", "", [](Input in) { return in; });

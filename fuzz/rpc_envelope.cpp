@@ -154,6 +154,10 @@ Expected expect(std::string_view text, const rpc::Rules& rules, const godwit::Li
     expected.entry(*root, rules);
   } else if (!rules.batch || root->size() == 0 || root->size() > limits.batch_entries) {
     expected.refuse(rules, -32600);
+    // Whoever waits for an answer in it is told at once.
+    for (json::View item : root->items()) {
+      if (const Model model(item, rules); model.is_answer) expected.ended.insert(model.id);
+    }
   } else {
     expected.batch = true;
     for (json::View item : root->items()) expected.entry(item, rules);

@@ -37,6 +37,47 @@ def line_of(text, position):
     return text.count("\n", 0, position) + 1
 
 
+# What may stand before the brace of a namespace or the name of a type, and the braces themselves.
+SCOPE = re.compile(
+    r"\bnamespace\s*(?P<namespace>[\w:\s]*?)\s*\{"
+    r"|\b(?:class|struct|union|enum(?:\s+class)?)\s+(?:GODWIT_API\s+|alignas\([^)]*\)\s*)*"
+    r"(?P<type>\w+(?:::\w+)*)(?:\s+final)?\s*(?::(?!:)[^;{}()]*)?\{"
+    r"|\busing\s+(?P<alias>\w+)\s*="
+    r"|(?P<open>\{)|(?P<close>\})")
+
+
+def definitions(code):
+    """Types and aliases at namespace scope: (qualified name, position). Unnamed namespaces are left
+    out, since what they hold belongs to one source alone; so are specialisations."""
+    scopes = []  # the name of a namespace, "" for an unnamed one, None for any other brace
+    for found in SCOPE.finditer(code):
+        if found.group("close"):
+            if scopes:
+                scopes.pop()
+            continue
+        name = found.group("type") or found.group("alias")
+        if name and None not in scopes and "" not in scopes:
+            yield "::".join(scopes + [name]), found.start()
+        if found.group("namespace") is not None:
+            words = found.group("namespace").replace("inline", " ").replace(" ", "")
+            scopes.append(words)
+        elif not found.group("alias"):
+            scopes.append(None)
+
+
+def check_definitions(files, errors):
+    # A linker joins two types of one name in silence, whatever they hold.
+    first = {}
+    for path in files:
+        where = path.relative_to(ROOT).as_posix()
+        code, _ = split(path.read_text(errors="replace"))
+        for name, position in definitions(code):
+            place = f"{where}:{line_of(code, position)}"
+            # Two in one source are for the compiler to find, and may be the branches of an #if.
+            if first.setdefault(name, (where, place))[0] != where:
+                errors.append(f"{place}: {name} is defined in {first[name][1]} already")
+
+
 def check(path, errors):
     where = path.relative_to(ROOT).as_posix()
     text = path.read_text(errors="replace")
@@ -74,10 +115,11 @@ def check(path, errors):
 
 def main():
     errors = []
-    for folder in ("include", "src"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".cpp", ".hpp"):
-                check(path, errors)
+    files = [path for folder in ("include", "src") for path in sorted((ROOT / folder).rglob("*"))
+             if path.suffix in (".cpp", ".hpp")]
+    for path in files:
+        check(path, errors)
+    check_definitions(files, errors)
     for error in errors:
         print(error)
     return 1 if errors else 0

@@ -105,6 +105,10 @@ int main(int argc, char** argv) {
   godwit::Loop loop;
   godwit::RpcServer server(loop, make_router(),
                            {.log = godwit::Log::to_stderr(godwit::LogLevel::warning)});
+  server.on_closed([&] { loop.stop(); });
+  // Before anybody is told that there is a server to be stopped.
+  auto signals = godwit::Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { server.close(); });
+  if (!signals) return fail(signals.error().message);
   godwit::Result<std::string> address = std::string("stdio");
   if (where == "--stdio") {
     if (auto started = server.serve_stdio(framing); !started) address = started.error();
@@ -123,9 +127,10 @@ int main(int argc, char** argv) {
   }
   if (where != "--stdio") std::cout << "listening on " << *address << std::endl;
 
-  auto signals = godwit::Signals::open(loop, {SIGINT, SIGTERM}, [&](int) { server.close(); });
-  if (!signals) return fail(signals.error().message);
-  server.on_closed([&] { loop.stop(); });
   loop.run();
+  if (const auto& lost = server.stdio_failure()) {
+    std::cerr << "jsonrpc_server: answers were lost: " << lost->message << "\n";
+    return 1;
+  }
   return 0;
 }

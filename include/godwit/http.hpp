@@ -13,4 +13,5 @@
 #include "godwit/http/response_parser.hpp"
 #include "godwit/http/sse_decoder.hpp"
 #include "godwit/http/sse_event.hpp"
+#include "godwit/http/trusted_proxies.hpp"
 #include "godwit/http/url.hpp"

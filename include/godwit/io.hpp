@@ -4,6 +4,7 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/connector.hpp"
 #include "godwit/io/descriptor.hpp"
+#include "godwit/io/ip_address.hpp"
 #include "godwit/io/listener.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/process.hpp"

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "godwit/base/work.hpp"
+
 namespace godwit::inline v0 {
 
 namespace {
@@ -46,6 +48,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
+  detail::base::count_work(text.size());
   if (text.size() % 4 != 0) return std::nullopt;
   std::size_t padding = 0;
   while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::base {
 
 void result_misuse(const Error* error) noexcept {
   if (error) {
@@ -14,4 +14,4 @@ void result_misuse(const Error* error) noexcept {
   std::abort();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::base

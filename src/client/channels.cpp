@@ -9,7 +9,7 @@
 
 namespace godwit::inline v0 {
 
-using detail::Channel;
+using detail::client::Channel;
 using mcp::Operation;
 
 namespace {
@@ -104,9 +104,9 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
   writer.key("_meta");
   writer.raw("{" + facts + "}");
   writer.end_object();
-  const rpc::CallHandle call = peer->call<detail::ResultView>(
+  const rpc::CallHandle call = peer->call<detail::client::ResultView>(
       dialect->name_of(Operation::listen), params,
-      [self = shared_from_this(), channel](Result<detail::ResultView> outcome) {
+      [self = shared_from_this(), channel](Result<detail::client::ResultView> outcome) {
         self->lose_channel(channel,
                            outcome ? Result<void>() : Result<void>(std::move(outcome).error()));
       },
@@ -115,12 +115,12 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
   channel->call = call;
   channel->id = peer->id_of(call);
   if (channel->acknowledged) return;
-  channel->patience =
-      peer->schedule(options.limits.call_timeout, [self = shared_from_this(), channel] {
-        self->lose_channel(channel,
-                           Error{.code = rpc::code::request_timeout,
-                                 .message = "the server did not acknowledge the subscription"});
-      });
+  channel->patience = peer->schedule(options.limits.call_timeout, [self = shared_from_this(),
+                                                                   channel] {
+    self->lose_channel(channel, Error{.code = rpc::code::request_timeout,
+                                      .message = "the server did not acknowledge the subscription",
+                                      .cause = Cause::timeout});
+  });
 }
 
 void ClientSession::State::open_stateful(const ChannelPtr& channel) {

@@ -8,10 +8,13 @@
 
 namespace godwit::inline v0 {
 
-using detail::ViewDone;
+using detail::client::ViewDone;
 using mcp::Operation;
 
 namespace {
+
+/// Tools that cannot be called and about which the log says so.
+constexpr std::size_t most_refused_tools = 1'000;
 
 /// Everything the server sends goes through here; the table of the dialect decides.
 template <class State>
@@ -86,10 +89,10 @@ struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
     fresh.fresh = true;
     auto listed = [self = this->shared_from_this()](Result<std::vector<Tool>> tools) {
       if (!tools) return self->done(std::move(tools).error());
-      if (self->state->options.check_results) self->state->schemas.replace(*tools);
+      if (self->state->options.check_results) self->state->keep_schemas(*tools, true);
       self->send(true);
     };
-    detail::list_all<Tool>(state, std::move(listed), std::move(fresh), number);
+    detail::client::list_all<Tool>(state, std::move(listed), std::move(fresh), number);
   }
 };
 
@@ -139,7 +142,15 @@ rpc::PeerOptions ClientSession::peer_options() const {
   out.ended = [weak = std::weak_ptr(state_)](const Error& reason) {
     if (const auto state = weak.lock()) state->peer_ended(reason);
   };
+  out.garbage = [weak = std::weak_ptr(state_)](std::string_view text) {
+    if (const auto state = weak.lock()) state->take_garbage(text);
+  };
   return out;
+}
+
+bool ClientSession::ended_at_probe() const noexcept {
+  return state_->phase == State::Phase::ended && state_->probe_unanswered && !state_->dialect &&
+         state_->options.lifecycle == Lifecycle::automatic;
 }
 
 void ClientSession::start(rpc::Peer& peer, Function<void(Result<void>)> done) {
@@ -180,19 +191,20 @@ Verdict ClientSession::verdict() const {
 
 ClientCall ClientSession::list_tools(Done<std::vector<Tool>> done, RequestOptions options) {
   auto noted = [state = state_, done = std::move(done)](Result<std::vector<Tool>> tools) mutable {
-    if (tools && state->options.check_results) state->schemas.replace(*tools);
+    if (tools && state->options.check_results) state->keep_schemas(*tools, true);
     done(std::move(tools));
   };
-  return detail::list_all<Tool>(state_, std::move(noted), std::move(options));
+  return detail::client::list_all<Tool>(state_, std::move(noted), std::move(options));
 }
 
 ClientCall ClientSession::list_tools_page(std::optional<std::string> cursor, Done<Page<Tool>> done,
                                           RequestOptions options) {
   auto noted = [state = state_, done = std::move(done)](Result<Page<Tool>> page) mutable {
-    if (page && state->options.check_results) state->schemas.add(page->items);
+    if (page && state->options.check_results) state->keep_schemas(page->items, false);
     done(std::move(page));
   };
-  return detail::list_page<Tool>(state_, std::move(cursor), std::move(noted), std::move(options));
+  return detail::client::list_page<Tool>(state_, std::move(cursor), std::move(noted),
+                                         std::move(options));
 }
 
 ClientCall ClientSession::call_tool(std::string_view name, RawJson arguments, Done<ToolResult> done,
@@ -222,7 +234,7 @@ ClientCall ClientSession::send_tool(std::string_view name, std::string arguments
                   done = std::move(done)](Result<json::View> outcome) mutable {
     if (!outcome) return done(std::move(outcome).error());
     auto result = json::decode<ToolResult>(*outcome);
-    if (!result) return done(detail::not_expected(tool, result.error()));
+    if (!result) return done(detail::client::not_expected(tool, result.error()));
     const json::View structured = outcome->find("structuredContent");
     // null is a value here, not an absence.
     if (structured && structured.is_null()) result->structuredContent = RawJson{"null"};
@@ -247,11 +259,21 @@ ClientCall ClientSession::send_tool(std::string_view name, std::string arguments
   return call->send(false);
 }
 
+void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all) {
+  const bool whole = all ? schemas.replace(tools, options.limits.list_bytes)
+                         : schemas.add(tools, options.limits.list_bytes);
+  if (whole) return;
+  options.log.warning("the output schemas of the tools have more than " +
+                      std::to_string(options.limits.list_bytes) +
+                      " bytes; the results of some tools are not checked");
+}
+
 bool ClientSession::State::can_call(const std::string& tool, json::View input_schema) {
   if (!options.param_headers || !dialect || !dialect->stateless) return true;
   const auto headers = mcp::param_headers(input_schema);
   if (headers) return true;
-  if (refused_tools.insert(tool).second) {
+  if (refused_tools.size() < most_refused_tools &&
+      refused_tools.insert(tool.substr(0, 200)).second) {
     options.log.warning(
         "the tool " + json::quote(tool.substr(0, 200)) +
         " is left out, because it cannot be called over HTTP: " + headers.error().message);
@@ -262,29 +284,30 @@ bool ClientSession::State::can_call(const std::string& tool, json::View input_sc
 // Resources and prompts.
 
 ClientCall ClientSession::list_resources(Done<std::vector<Resource>> done, RequestOptions options) {
-  return detail::list_all<Resource>(state_, std::move(done), std::move(options));
+  return detail::client::list_all<Resource>(state_, std::move(done), std::move(options));
 }
 ClientCall ClientSession::list_resources_page(std::optional<std::string> cursor,
                                               Done<Page<Resource>> done, RequestOptions options) {
-  return detail::list_page<Resource>(state_, std::move(cursor), std::move(done),
-                                     std::move(options));
+  return detail::client::list_page<Resource>(state_, std::move(cursor), std::move(done),
+                                             std::move(options));
 }
 ClientCall ClientSession::list_resource_templates(Done<std::vector<ResourceTemplate>> done,
                                                   RequestOptions options) {
-  return detail::list_all<ResourceTemplate>(state_, std::move(done), std::move(options));
+  return detail::client::list_all<ResourceTemplate>(state_, std::move(done), std::move(options));
 }
 ClientCall ClientSession::list_resource_templates_page(std::optional<std::string> cursor,
                                                        Done<Page<ResourceTemplate>> done,
                                                        RequestOptions options) {
-  return detail::list_page<ResourceTemplate>(state_, std::move(cursor), std::move(done),
-                                             std::move(options));
+  return detail::client::list_page<ResourceTemplate>(state_, std::move(cursor), std::move(done),
+                                                     std::move(options));
 }
 ClientCall ClientSession::list_prompts(Done<std::vector<Prompt>> done, RequestOptions options) {
-  return detail::list_all<Prompt>(state_, std::move(done), std::move(options));
+  return detail::client::list_all<Prompt>(state_, std::move(done), std::move(options));
 }
 ClientCall ClientSession::list_prompts_page(std::optional<std::string> cursor,
                                             Done<Page<Prompt>> done, RequestOptions options) {
-  return detail::list_page<Prompt>(state_, std::move(cursor), std::move(done), std::move(options));
+  return detail::client::list_page<Prompt>(state_, std::move(cursor), std::move(done),
+                                           std::move(options));
 }
 
 ClientCall ClientSession::read_resource(std::string_view uri, Done<ReadResult> done,
@@ -334,7 +357,7 @@ Listen ClientSession::listen(SubscriptionFilter filter, ListenCallbacks callback
 }
 
 void ClientSession::forget_answers(const SubscriptionFilter& about) {
-  detail::ResponseCache& cache = state_->cache;
+  detail::client::ResponseCache& cache = state_->cache;
   if (about.toolsListChanged.value_or(false)) cache.drop(Operation::list_tools);
   if (about.promptsListChanged.value_or(false)) cache.drop(Operation::list_prompts);
   if (about.resourcesListChanged.value_or(false)) {
@@ -376,6 +399,7 @@ ClientCall ClientSession::discover(Done<Verdict> done, RequestOptions options) {
   }
   auto read = [state = state_, done = std::move(done)](Result<json::View> outcome) mutable {
     if (!outcome) return done(std::move(outcome).error());
+    if (auto problem = state->too_long(*outcome)) return done(*std::move(problem));
     auto found = mcp::read_discover_result(*outcome, *state->dialect);
     if (!found) {
       return done(

@@ -1,6 +1,7 @@
 // One request of the program, from the call to its outcome: the rounds, the cache, the limits.
 #include <algorithm>
 #include <chrono>
+#include <new>
 
 #include "godwit/json/document.hpp"
 #include "godwit/json/encode.hpp"
@@ -25,7 +26,7 @@ bool may_ask_back(Operation operation) {
          operation == Operation::read_resource;
 }
 
-Error bad_result(const detail::Exchange& exchange, const std::string& what) {
+Error bad_result(const detail::client::Exchange& exchange, const std::string& what) {
   return rpc::internal_error("the result of " + json::quote(exchange.method) + " " + what);
 }
 
@@ -35,9 +36,12 @@ std::optional<Error> ClientSession::State::refusal(std::string_view method) cons
   if (phase == Phase::ready) return std::nullopt;
   const std::string name = json::quote(method.substr(0, 200));
   if (phase == Phase::idle || phase == Phase::starting) {
-    return rpc::internal_error("the session is not started yet; " + name + " was not sent");
+    Error early = rpc::internal_error("the session is not started yet; " + name + " was not sent");
+    early.cause = Cause::not_connected;
+    return early;
   }
   Error error = why;
+  error.cause = Cause::not_connected;
   error.message += "; " + name + " was not sent";
   return error;
 }
@@ -86,7 +90,7 @@ std::optional<Error> ClientSession::State::missing_capability(Operation operatio
 ClientCall ClientSession::State::ask(Operation operation, std::string members,
                                      RequestOptions request, ViewDone done, std::uint64_t again) {
   const auto self = shared_from_this();
-  auto exchange = std::make_shared<detail::Exchange>();
+  auto exchange = std::make_shared<detail::client::Exchange>();
   exchange->number = again;
   exchange->operation = operation;
   exchange->done = std::move(done);
@@ -100,9 +104,9 @@ ClientCall ClientSession::State::ask(Operation operation, std::string members,
   exchange->members = std::move(members);
   exchange->options = std::move(request);
   // What the caller adds to _meta or to the headers may change the answer.
-  if (options.cache && dialect->stateless && detail::ResponseCache::keeps(operation) &&
+  if (options.cache && dialect->stateless && detail::client::ResponseCache::keeps(operation) &&
       exchange->options.meta.empty() && exchange->options.headers.empty()) {
-    exchange->cache_key = detail::ResponseCache::key(operation, exchange->members);
+    exchange->cache_key = detail::client::ResponseCache::key(operation, exchange->members);
     const std::string* known =
         exchange->options.fresh ? nullptr : cache.find(exchange->cache_key, now());
     if (known) {
@@ -120,7 +124,7 @@ ClientCall ClientSession::State::ask(Operation operation, std::string members,
 ClientCall ClientSession::State::ask_method(std::string_view method, RawJson params,
                                             RequestOptions request, ViewDone done) {
   const auto self = shared_from_this();
-  auto exchange = std::make_shared<detail::Exchange>();
+  auto exchange = std::make_shared<detail::client::Exchange>();
   exchange->done = std::move(done);
   std::optional<Error> error = refusal(method);
   json::Document document;
@@ -166,7 +170,7 @@ ClientCall ClientSession::State::begin(ExchangePtr exchange) {
 
 // A round: the request as it was, with what the last round gave.
 
-std::string ClientSession::State::meta_of(const detail::Exchange& exchange) const {
+std::string ClientSession::State::meta_of(const detail::client::Exchange& exchange) const {
   const RequestOptions& request = exchange.options;
   std::string out;
   json::Writer writer(out);
@@ -200,7 +204,7 @@ std::string ClientSession::State::meta_of(const detail::Exchange& exchange) cons
 }
 
 void ClientSession::State::write_params(json::Writer& writer,
-                                        const detail::Exchange& exchange) const {
+                                        const detail::client::Exchange& exchange) const {
   const std::string meta = meta_of(exchange);
   writer.begin_object();
   if (!exchange.members.empty()) writer.raw(exchange.members);
@@ -233,20 +237,28 @@ void ClientSession::State::send_round(const ExchangePtr& exchange) {
   json::Writer writer(params.text);
   write_params(writer, *exchange);
   auto done = [self = shared_from_this(),
-               number = exchange->number](Result<detail::ResultView> outcome) {
-    self->on_outcome(number, std::move(outcome));
+               number = exchange->number](Result<detail::client::ResultView> outcome) {
+    try {
+      self->on_outcome(number, std::move(outcome));
+    } catch (const std::bad_alloc&) {  // it has come, so nobody may wait for it any longer
+      const auto found = self->exchanges.find(number);
+      if (found != self->exchanges.end())
+        self->finish(ExchangePtr(found->second), detail::client::out_of_memory());
+    }
   };
   // A request without params has none at all, rather than empty ones: older servers insist.
   rpc::Peer& to = *peer;
   const rpc::CallHandle call =
-      params.text == "{}"
-          ? to.call<detail::ResultView>(exchange->method, rpc::no_params, std::move(done), patience)
-          : to.call<detail::ResultView>(exchange->method, params, std::move(done), patience);
+      params.text == "{}" ? to.call<detail::client::ResultView>(exchange->method, rpc::no_params,
+                                                                std::move(done), patience)
+                          : to.call<detail::client::ResultView>(exchange->method, params,
+                                                                std::move(done), patience);
   // An outcome that came at once may have begun the next round already.
   if (peer && peer->id_of(call)) exchange->call = call;
 }
 
-void ClientSession::State::on_outcome(std::uint64_t number, Result<detail::ResultView> outcome) {
+void ClientSession::State::on_outcome(std::uint64_t number,
+                                      Result<detail::client::ResultView> outcome) {
   const auto found = exchanges.find(number);
   if (found == exchanges.end()) return;
   const ExchangePtr exchange = found->second;
@@ -291,14 +303,15 @@ void ClientSession::State::begin_round(const ExchangePtr& exchange, json::View r
                                        "asks for input, but its inputRequests (an object) and "
                                        "requestState (a string) cannot be read"));
   }
-  std::vector<detail::Question> questions;
+  std::vector<detail::client::Question> questions;
   exchange->answers.clear();
   for (const auto [key, ask] : asks.members()) {
     const std::string_view method = ask.find("method").as_string().value_or("");
     const mcp::Method* row = dialect->find(method, mcp::Side::client);
-    auto question = row && !row->notification
-                        ? read_question(row->operation, ask.find("params"))
-                        : Result<detail::Question>(rpc::method_not_found(method.substr(0, 200)));
+    auto question =
+        row && !row->notification
+            ? read_question(row->operation, ask.find("params"))
+            : Result<detail::client::Question>(rpc::method_not_found(method.substr(0, 200)));
     if (!question) {
       Error error = std::move(question).error();
       error.message = "the server asks for input that this client cannot give (" +
@@ -361,9 +374,10 @@ bool ClientSession::State::cancel(std::uint64_t number, std::string_view reason)
   const ExchangePtr exchange = found->second;
   if (peer && exchange->call.number != 0 && peer->cancel(exchange->call, reason)) return true;
   if (peer && exchange->pause.number != 0) peer->unschedule(exchange->pause);
-  finish(exchange, Error{.code = rpc::code::cancelled,
-                         .message = json::quote(exchange->method) +
-                                    " was cancelled: " + std::string(reason)});
+  finish(exchange,
+         Error{.code = rpc::code::cancelled,
+               .message = json::quote(exchange->method) + " was cancelled: " + std::string(reason),
+               .cause = Cause::cancelled});
   return true;
 }
 

@@ -1,4 +1,7 @@
 // How a session begins: the probe, the handshake, and what is agreed on.
+#include <chrono>
+#include <new>
+
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/carrier_error.hpp"
@@ -11,11 +14,19 @@ namespace {
 
 /// A server may refuse a revision and offer the same one again; more than this is a game.
 constexpr unsigned most_probes = 3;
+/// How much of what is no message an error quotes: enough to recognise a banner or a usage text.
+constexpr std::size_t most_garbage_lines = 5;
+constexpr std::size_t most_garbage_bytes = 200;  // of each
 
 std::string list(std::span<const std::string> names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name.substr(0, 100);
   return out.empty() ? "none" : out;
+}
+
+std::string seconds(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return ms % 1000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
 }
 
 std::string own_revisions() {
@@ -67,13 +78,14 @@ void ClientSession::State::start(rpc::Peer& to, Function<void(Result<void>)> don
     return;
   }
   if (to.closed()) {
-    done(Error{.code = rpc::code::connection_closed, .message = "the connection is closed"});
+    done(rpc::connection_closed("the connection is closed"));
     return;
   }
   const auto self = shared_from_this();
   peer = &to;
   phase = Phase::starting;
   started = std::move(done);
+  limit_start(options.start_timeout);
   const Verdict* known = options.verdict ? &*options.verdict : nullptr;
   if (options.lifecycle == Lifecycle::stateful || (known && !known->stateless)) {
     return initialize(known ? known->revision : std::string());
@@ -98,22 +110,27 @@ void ClientSession::State::probe(const mcp::Dialect& with, unsigned tries) {
   facts = mcp::client_facts(with, capabilities, options.info);
   const RawJson params{"{\"_meta\":{" + facts + "}}"};
   rpc::CallOptions patience;
-  patience.timeout = options.lifecycle == Lifecycle::automatic ? options.probe_timeout
-                                                               : options.limits.call_timeout;
-  peer->call<detail::ResultView>(
+  const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
+  patience.timeout = may_fall_back ? options.probe_timeout : Duration::max();
+  probe_unanswered = true;
+  peer->call<detail::client::ResultView>(
       with.name_of(mcp::Operation::discover), params,
-      [self = shared_from_this(), dialect_ = &with, tries](Result<detail::ResultView> outcome) {
-        self->on_probe(*dialect_, tries, std::move(outcome));
+      [self = shared_from_this(), dialect_ = &with,
+       tries](Result<detail::client::ResultView> outcome) {
+        self->or_fail_start([&] { self->on_probe(*dialect_, tries, std::move(outcome)); });
       },
       patience);
 }
 
 void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
-                                    Result<detail::ResultView> outcome) {
+                                    Result<detail::client::ResultView> outcome) {
+  probe_unanswered =
+      !outcome && (is_timeout(outcome.error()) || is_connection_closed(outcome.error()));
   if (phase == Phase::ended) return finish_start(why);
   if (phase != Phase::starting) return;
   const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
   if (outcome) {
+    if (auto problem = too_long(outcome->view)) return fail_start(*std::move(problem));
     auto found = mcp::read_discover_result(outcome->view, with);
     if (found) {
       const bool agreed = mcp::best_of(found->revisions, true) != nullptr;
@@ -169,25 +186,23 @@ void ClientSession::State::initialize(std::string_view revision) {
   std::string params;
   json::Writer writer(params);
   mcp::write_initialize(writer, offer, capabilities, options.info);
-  peer->call<detail::ResultView>(offer.name_of(mcp::Operation::initialize),
-                                 RawJson{std::move(params)},
-                                 [self = shared_from_this()](Result<detail::ResultView> outcome) {
-                                   self->on_initialize(std::move(outcome));
-                                 },
-                                 {.timeout = options.limits.call_timeout});
+  peer->call<detail::client::ResultView>(
+      offer.name_of(mcp::Operation::initialize), RawJson{std::move(params)},
+      [self = shared_from_this()](Result<detail::client::ResultView> outcome) {
+        self->or_fail_start([&] { self->on_initialize(std::move(outcome)); });
+      },
+      {.timeout = Duration::max()});
 }
 
-void ClientSession::State::on_initialize(Result<detail::ResultView> outcome) {
+void ClientSession::State::on_initialize(Result<detail::client::ResultView> outcome) {
   if (phase == Phase::ended) return finish_start(why);
   if (phase != Phase::starting) return;
   if (!outcome) {
     Error error = std::move(outcome).error();
-    if (!probe_problem.empty()) {
-      error.message = "the server answered neither the question whether it is stateless (" +
-                      probe_problem + ") nor the handshake: " + error.message;
-    }
+    if (!probe_problem.empty()) error.message = unanswered() + ": " + error.message;
     return fail_start(std::move(error));
   }
+  if (auto problem = too_long(outcome->view)) return fail_start(*std::move(problem));
   auto found = mcp::read_initialize_result(outcome->view);
   if (!found) return fail_start(std::move(found).error());
   rpc::Rules rules = peer->rules();
@@ -195,6 +210,15 @@ void ClientSession::State::on_initialize(Result<detail::ResultView> outcome) {
   peer->set_rules(rules);
   peer->notify(found->dialect->name_of(mcp::Operation::initialized));
   adopt(*std::move(found));
+}
+
+std::optional<Error> ClientSession::State::too_long(json::View description) const {
+  const std::size_t size = description.source().size();
+  if (size <= options.limits.session_bytes) return std::nullopt;
+  return rpc::internal_error(
+      "the server says more about itself than is kept: " + std::to_string(size) +
+      " bytes, more than Limits::session_bytes (" + std::to_string(options.limits.session_bytes) +
+      "); its instructions or icons are too long");
 }
 
 void ClientSession::State::adopt(mcp::Welcome found) {
@@ -207,13 +231,54 @@ void ClientSession::State::adopt(mcp::Welcome found) {
   finish_start({});
 }
 
+void ClientSession::State::take_garbage(std::string_view text) {
+  if (phase != Phase::starting) return;
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+  if (!text.empty() && garbage_lines < most_garbage_lines) {
+    ++garbage_lines;
+    garbage += (garbage.empty() ? "" : ", ") + json::quote(text.substr(0, most_garbage_bytes));
+    if (text.size() > most_garbage_bytes) garbage += "...";
+  }
+  limit_start(options.garbage_timeout);
+}
+
+void ClientSession::State::limit_start(Duration within) {
+  if (start_end.number != 0 && start_end.when - now() <= within) return;
+  peer->unschedule(start_end);
+  start_end = peer->schedule(within, [weak = weak_from_this(), within] {
+    const auto self = weak.lock();
+    if (!self || self->phase != Phase::starting) return;
+    self->fail_start(Error{.code = rpc::code::request_timeout,
+                           .message = self->unanswered() + " within " + seconds(within),
+                           .cause = Cause::timeout});
+  });
+}
+
+std::string ClientSession::State::unanswered() const {
+  if (probe_problem.empty()) return "the server did not answer how the session begins";
+  return "the server answered neither the question whether it is stateless (" + probe_problem +
+         ") nor the handshake";
+}
+
+/// Without the memory to read an answer nobody may wait for it any longer.
+template <class F>
+void ClientSession::State::or_fail_start(F&& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    if (started) fail_start(detail::client::out_of_memory());
+  }
+}
+
 void ClientSession::State::fail_start(Error error) {
+  if (!garbage.empty()) error.message += "; what it sent is no message: " + garbage;
   phase = Phase::failed;
   why = error;
   finish_start(std::move(error));
 }
 
 void ClientSession::State::finish_start(Result<void> outcome) {
+  if (peer) peer->unschedule(std::exchange(start_end, {}));
   Function<void(Result<void>)> done = std::exchange(started, nullptr);
   run("the callback of start()", done, std::move(outcome));
 }
@@ -223,9 +288,11 @@ void ClientSession::State::finish_start(Result<void> outcome) {
 void ClientSession::State::peer_ended(const Error& reason) {
   const auto self = shared_from_this();
   peer = nullptr;
+  why = rpc::connection_closed("the connection is closed (" + reason.message + ")");
+  if (phase == Phase::starting && !garbage.empty()) {
+    why.message += "; what it sent is no message: " + garbage;
+  }
   phase = Phase::ended;
-  why = Error{.code = rpc::code::connection_closed,
-              .message = "the connection is closed (" + reason.message + ")"};
   // Exchanges that wait for the server are failed by the peer; those that wait for the program, or
   // for time to pass, are known only here.
   std::vector<ExchangePtr> between;
@@ -252,16 +319,36 @@ void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
   peer->notify(dialect->name_of(mcp::Operation::cancelled), RawJson{std::move(params)});
 }
 
-void ClientSession::State::shut_down() {
+void ClientSession::State::shut_down() noexcept {
   const auto self = shared_from_this();
-  const Error reason{.code = rpc::code::cancelled, .message = "the session was destroyed"};
-  channels_end_silently();
-  const auto waiting = exchanges;
-  for (const auto& [number, exchange] : waiting) cancel(number, "the session was destroyed");
-  phase = Phase::ended;
-  why = reason;
+  constexpr std::string_view text = "the session was destroyed";
+  Error reason{.code = rpc::code::cancelled, .message = {}, .cause = Cause::cancelled};
+  // Each step is tried: without memory nobody is told, but nothing waits either.
+  const auto attempt = [&](auto&& step) {
+    try {
+      step();
+    } catch (...) {
+      options.log.caught("the end of a session");
+    }
+  };
+  attempt([&] { reason.message = text; });
+  attempt([&] { channels_end_silently(); });
+  channels.clear();
+  // Those of now: what is told may begin others.
+  for (std::size_t left = exchanges.size(); left > 0 && !exchanges.empty(); --left) {
+    const ExchangePtr first = exchanges.begin()->second;
+    attempt([&] { cancel(first->number, text); });
+    if (exchanges.erase(first->number) > 0) attempt([&] { finish(first, reason); });
+  }
+  phase = Phase::ended;  // from now on they fail by themselves
+  attempt([&] { why = reason; });
   peer = nullptr;
-  finish_start(reason);
+  while (!exchanges.empty()) {
+    const ExchangePtr first = exchanges.begin()->second;
+    exchanges.erase(exchanges.begin());
+    attempt([&] { finish(first, reason); });
+  }
+  attempt([&] { finish_start(reason); });
 }
 
 }  // namespace godwit::inline v0

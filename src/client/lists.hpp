@@ -1,8 +1,9 @@
 // Lists that come in pages: one page, or all of them behind one another. A server decides how many
-// pages there are, so their number and that of the entries is bounded, and a cursor that comes
-// twice ends it.
+// pages there are, so their number, their entries and bytes, and the time for all of them are
+// bounded, and a cursor that comes twice ends it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -18,11 +19,9 @@
 #include "godwit/rpc/error_code.hpp"
 #include "session_state.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
 inline constexpr std::size_t most_pages = 1'000;
-/// Together with the pages: nobody shows or searches more by hand.
-inline constexpr std::size_t most_entries = 100'000;
 /// Cursors are kept to notice a repetition; a real one is a number or a key.
 inline constexpr std::size_t most_cursor_bytes = 64u << 10;
 
@@ -97,18 +96,29 @@ Result<Page<T>> read_page(json::View result, State& state) {
   return page;
 }
 
+/// `done` also gets the size of the page as it came.
 template <class T, class State>
-ClientCall list_page(const std::shared_ptr<State>& state, std::optional<std::string> cursor,
-                     Function<void(Result<Page<T>>)> done, RequestOptions options,
-                     std::uint64_t again = 0) {
+ClientCall ask_page(const std::shared_ptr<State>& state, std::optional<std::string> cursor,
+                    Function<void(Result<Page<T>>, std::size_t bytes)> done, RequestOptions options,
+                    std::uint64_t again = 0) {
   std::string members;
   if (cursor) members = "\"cursor\":" + json::quote(*cursor);
   auto read = [state, done = std::move(done)](Result<json::View> outcome) mutable {
-    if (!outcome) return done(std::move(outcome).error());
-    done(read_page<T>(*outcome, *state));
+    if (!outcome) return done(std::move(outcome).error(), 0);
+    const std::size_t bytes = outcome->source().size();
+    done(read_page<T>(*outcome, *state), bytes);
   };
   return state->ask(ListOf<T>::operation, std::move(members), std::move(options), std::move(read),
                     again);
+}
+
+template <class T, class State>
+ClientCall list_page(const std::shared_ptr<State>& state, std::optional<std::string> cursor,
+                     Function<void(Result<Page<T>>)> done, RequestOptions options) {
+  auto taken = [done = std::move(done)](Result<Page<T>> page, std::size_t) mutable {
+    done(std::move(page));
+  };
+  return ask_page<T>(state, std::move(cursor), std::move(taken), std::move(options));
 }
 
 /// A list on its way through the pages. All of them are one call to the program.
@@ -120,31 +130,51 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
   std::vector<T> items;
   std::unordered_set<std::string> seen;
   std::size_t pages = 0;
+  std::size_t bytes = 0;  // the text of the pages
+  TimePoint end{};
   std::uint64_t number = 0;
 
   ClientCall next(std::optional<std::string> cursor) {
-    auto more = [self = this->shared_from_this()](Result<Page<T>> page) {
-      self->take(std::move(page));
+    const Duration left = std::max(end - state->now(), Duration(0));
+    options.timeout = left;
+    options.max_total = left;
+    auto more = [self = this->shared_from_this()](Result<Page<T>> page, std::size_t size) {
+      self->take(std::move(page), size);
     };
-    return list_page<T>(state, std::move(cursor), std::move(more), options, number);
+    return ask_page<T>(state, std::move(cursor), std::move(more), options, number);
   }
 
-  void take(Result<Page<T>> page) {
-    if (!page) return done(std::move(page).error());
-    items.insert(items.end(), std::make_move_iterator(page->items.begin()),
-                 std::make_move_iterator(page->items.end()));
-    if (!page->next) return done(std::move(items));
+  void take(Result<Page<T>> page, std::size_t size) {
+    if (!page) return fail(std::move(page).error());
+    const Limits& limits = state->options.limits;
+    bytes += size;
     std::string problem;
-    if (++pages >= most_pages) problem = "has more than " + std::to_string(most_pages) + " pages";
-    if (items.size() > most_entries) {
-      problem = "has more than " + std::to_string(most_entries) + " entries";
+    if (page->items.size() > limits.list_entries - items.size()) {
+      problem = "has more than " + std::to_string(limits.list_entries) + " entries";
+    } else if (bytes > limits.list_bytes) {
+      problem = "has more than " + std::to_string(limits.list_bytes) + " bytes";
+    } else if (page->next && ++pages >= most_pages) {
+      problem = "has more than " + std::to_string(most_pages) + " pages";
+    } else if (page->next && !seen.insert(*page->next).second) {
+      problem = "comes back to a cursor it gave before";
     }
-    if (!seen.insert(*page->next).second) problem = "comes back to a cursor it gave before";
     if (!problem.empty()) {
       return done(rpc::internal_error("the list of " + std::string(ListOf<T>::member) + " " +
                                       problem + "; fetch it page by page if it is meant so"));
     }
+    items.insert(items.end(), std::make_move_iterator(page->items.begin()),
+                 std::make_move_iterator(page->items.end()));
+    if (!page->next) return done(std::move(items));
     next(std::move(page->next));
+  }
+
+  void fail(Error error) {
+    if (pages > 0 && is_timeout(error)) {
+      error.message = "the list of " + std::string(ListOf<T>::member) + " did not end in time (" +
+                      std::to_string(pages) + " pages came); fetch it page by page, or give it " +
+                      "more time with RequestOptions::timeout";
+    }
+    done(std::move(error));
   }
 };
 
@@ -157,10 +187,13 @@ ClientCall list_all(const std::shared_ptr<State>& state,
   listing->options = std::move(options);
   listing->done = std::move(done);
   listing->number = again ? again : ++state->last_number;
+  const Duration most = std::min(state->timeout_of(listing->options), listing->options.max_total);
+  const TimePoint start = state->now();
+  listing->end = most < TimePoint::max() - start ? start + most : TimePoint::max();
   const ClientCall first = listing->next(std::nullopt);
   // From the cache the first page comes at once, and a later one may be under way by now.
   if (first.number != 0 || !state->exchanges.contains(listing->number)) return first;
   return ClientCall{listing->number};
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

@@ -1,7 +1,9 @@
 // What the server asks of the program: read, judged, handed to the program's functions, and their
 // answers made ready for the wire. The same for requests of the stateful era and for the rounds of
 // the stateless one.
+#include <set>
 #include <span>
+#include <string>
 
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
@@ -12,7 +14,7 @@
 
 namespace godwit::inline v0 {
 
-using detail::Question;
+using detail::client::Question;
 
 namespace {
 
@@ -60,10 +62,12 @@ Result<Question> read_sampling(json::View params, const ClientCapabilities& decl
 void fill_in_defaults(const json::Value& schema, json::Object& content) {
   const json::Object* properties = schema["properties"].as_object();
   if (!properties) return;
+  std::set<std::string> given;
+  for (const json::Member& member : content) given.insert(member.key);
   for (const json::Member& property : *properties) {
     const json::Object* described = property.value.as_object();
     const json::Value* value = described ? described->find("default") : nullptr;
-    if (value && !content.contains(property.key)) content.set(property.key, *value);
+    if (value && given.insert(property.key).second) content.append(property.key, *value);
   }
 }
 
@@ -105,7 +109,8 @@ Result<Question> ClientSession::State::read_question(mcp::Operation operation,
     if (!capabilities.sampling) return undeclared();
     return read_sampling(params, capabilities);
   }
-  if (operation == list_roots && capabilities.roots) return Question(detail::RootsQuestion{});
+  if (operation == list_roots && capabilities.roots)
+    return Question(detail::client::RootsQuestion{});
   return undeclared();
 }
 

@@ -6,9 +6,9 @@
 #include "godwit/mcp/elicitation.hpp"
 #include "godwit/mcp/sampling.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
 struct RootsQuestion {};
 using Question = std::variant<ElicitRequest, SamplingRequest, RootsQuestion>;
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

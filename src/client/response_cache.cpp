@@ -4,7 +4,7 @@
 
 #include "godwit/json/document.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
 namespace {
 
@@ -74,4 +74,4 @@ ResponseCache::Entries::iterator ResponseCache::erase(Entries::iterator at) {
   return entries_.erase(at);
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

@@ -11,7 +11,7 @@
 #include "godwit/base/clock.hpp"
 #include "mcp/era/dialect.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
 class ResponseCache {
  public:
@@ -47,4 +47,4 @@ class ResponseCache {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

@@ -28,12 +28,15 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::client {
 
 /// The result of a call as a view, which is good while the callback runs.
 struct ResultView {
   json::View view{};
 };
+
+/// Short enough to need no memory.
+inline Error out_of_memory() { return Error{.message = "out of memory"}; }
 
 /// Gets the complete result of an exchange; the view is good during the call only.
 using ViewDone = Function<void(Result<json::View>)>;
@@ -78,12 +81,12 @@ struct Channel {
   rpc::TimerHandle patience{};  // stateless: for the acknowledgement
 };
 
-}  // namespace detail
+}  // namespace detail::client
 
 struct ClientSession::State : std::enable_shared_from_this<ClientSession::State> {
-  using ViewDone = detail::ViewDone;
-  using ExchangePtr = std::shared_ptr<detail::Exchange>;
-  using ChannelPtr = std::shared_ptr<detail::Channel>;
+  using ViewDone = detail::client::ViewDone;
+  using ExchangePtr = std::shared_ptr<detail::client::Exchange>;
+  using ChannelPtr = std::shared_ptr<detail::client::Channel>;
   enum class Phase : std::uint8_t { idle, starting, ready, failed, ended };
 
   explicit State(ClientOptions options_);
@@ -96,15 +99,26 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   /// A call is given up: the server should know.
   void abandoned(const rpc::Id& id, const Error& reason);
   /// The session is being destroyed.
-  void shut_down();
+  void shut_down() noexcept;
 
   // Beginning (lifecycle.cpp).
 
   void probe(const mcp::Dialect& dialect, unsigned tries);
-  void on_probe(const mcp::Dialect& dialect, unsigned tries, Result<detail::ResultView> outcome);
+  void on_probe(const mcp::Dialect& dialect, unsigned tries,
+                Result<detail::client::ResultView> outcome);
   void initialize(std::string_view revision);
-  void on_initialize(Result<detail::ResultView> outcome);
+  void on_initialize(Result<detail::client::ResultView> outcome);
+  /// Why what a server says about itself is too much to be kept.
+  std::optional<Error> too_long(json::View description) const;
   void adopt(mcp::Welcome found);
+  /// Something that is no message, which a server seldom sends.
+  void take_garbage(std::string_view text);
+  /// The start has to be over by then, unless it had to be sooner.
+  void limit_start(Duration within);
+  /// What the server left unanswered, for an error of start().
+  std::string unanswered() const;
+  template <class F>
+  void or_fail_start(F&& step);
   void fail_start(Error error);
   void finish_start(Result<void> outcome);
 
@@ -122,23 +136,25 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   /// Whether a tool may be offered to the program. Over HTTP not every schema will do.
   bool can_call(const std::string& tool, json::View input_schema);
+  /// Keeps the output schemas of these tools, to check results with; `all`: there are no others.
+  void keep_schemas(const std::vector<Tool>& tools, bool all);
 
   ClientCall begin(ExchangePtr exchange);
   void send_round(const ExchangePtr& exchange);
-  void on_outcome(std::uint64_t number, Result<detail::ResultView> outcome);
+  void on_outcome(std::uint64_t number, Result<detail::client::ResultView> outcome);
   void begin_round(const ExchangePtr& exchange, json::View result);
   void on_answer(std::uint64_t number, unsigned round, std::size_t index,
                  Result<std::string> answer);
   void finish(const ExchangePtr& exchange, Result<json::View> outcome);
-  std::string meta_of(const detail::Exchange& exchange) const;
-  void write_params(json::Writer& writer, const detail::Exchange& exchange) const;
+  std::string meta_of(const detail::client::Exchange& exchange) const;
+  void write_params(json::Writer& writer, const detail::client::Exchange& exchange) const;
 
   // Questions of the server (questions.cpp).
 
   /// Reads and judges a question without asking anybody.
-  Result<detail::Question> read_question(mcp::Operation operation, json::View params) const;
+  Result<detail::client::Question> read_question(mcp::Operation operation, json::View params) const;
   /// Asks the program. `done` gets the JSON of the answer on the peer's thread.
-  void ask_program(detail::Question question, std::stop_token stop,
+  void ask_program(detail::client::Question question, std::stop_token stop,
                    Function<void(Result<std::string>)> done);
   Result<std::string> answer_form(const ElicitRequest& request, ElicitResult result) const;
 
@@ -192,7 +208,11 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   Phase phase = Phase::idle;
   Error why{};  // of failed and ended
   Function<void(Result<void>)> started{};
-  std::string probe_problem{};  // why the server is not taken for a stateless one
+  std::string probe_problem{};    // why the server is not taken for a stateless one
+  bool probe_unanswered = false;  // it was asked, and did not say a word
+  rpc::TimerHandle start_end{};
+  std::string garbage{};  // what it sent instead of messages, to be quoted
+  std::size_t garbage_lines = 0;
 
   const mcp::Dialect* dialect = nullptr;
   mcp::Welcome welcome{};
@@ -205,16 +225,16 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   std::unordered_map<std::string, std::size_t> watched;  // stateful: by how many channels
   bool quiet = false;                                    // a call that the server itself ended
 
-  detail::ResponseCache cache;
-  detail::ToolSchemas schemas;
-  std::unordered_set<std::string> refused_tools;  // about which the log knows
+  detail::client::ResponseCache cache;
+  detail::client::ToolSchemas schemas;
+  std::unordered_set<std::string> refused_tools;  // about which the log knows, as far as kept
 };
 
 }  // namespace godwit::inline v0
 
 template <>
-struct godwit::json::Codec<godwit::detail::ResultView> {
-  static bool read(View view, godwit::detail::ResultView& out, DecodeFailure&) {
+struct godwit::json::Codec<godwit::detail::client::ResultView> {
+  static bool read(View view, godwit::detail::client::ResultView& out, DecodeFailure&) {
     out.view = view;
     return true;
   }

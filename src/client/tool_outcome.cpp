@@ -17,7 +17,7 @@ std::string joined_text(const ToolResult& result) {
   return out;
 }
 
-namespace detail {
+namespace detail::client {
 
 Result<std::string_view> structured_text(const ToolResult& result) {
   if (result.structuredContent) return std::string_view(result.structuredContent->text);
@@ -34,5 +34,5 @@ Error not_expected(std::string_view tool, const Error& reason) {
                              " is not what was expected: " + reason.message);
 }
 
-}  // namespace detail
+}  // namespace detail::client
 }  // namespace godwit::inline v0

@@ -1,34 +1,52 @@
 #include "tool_schemas.hpp"
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "godwit/json/value.hpp"
 #include "godwit/json/writer.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
-void ToolSchemas::put(Entries& to, Entries& known, const Tool& tool) {
-  if (!tool.outputSchema) return;
-  const auto old = known.find(tool.name);
-  if (old != known.end() && old->second.text == tool.outputSchema->text) {
-    Entry same = old->second;
-    to.insert_or_assign(tool.name, std::move(same));
-  } else {
-    to.insert_or_assign(tool.name, Entry{.text = tool.outputSchema->text});
-  }
+void ToolSchemas::drop(const std::string& tool) {
+  const auto found = entries_.find(tool);
+  if (found == entries_.end()) return;
+  bytes_ -= found->first.size() + found->second.text.size();
+  entries_.erase(found);
 }
 
-void ToolSchemas::add(const std::vector<Tool>& tools) {
+bool ToolSchemas::add(const std::vector<Tool>& tools, std::size_t most) {
+  bool whole = true;
   for (const Tool& tool : tools) {
-    if (!tool.outputSchema) entries_.erase(tool.name);
-    put(entries_, entries_, tool);
+    const auto known = entries_.find(tool.name);
+    if (tool.outputSchema && known != entries_.end() &&
+        known->second.text == tool.outputSchema->text) {
+      continue;  // perhaps compiled already
+    }
+    drop(tool.name);
+    if (!tool.outputSchema) continue;
+    const std::size_t size = tool.name.size() + tool.outputSchema->text.size();
+    if (size > most - std::min(bytes_, most)) {
+      whole = false;
+      continue;
+    }
+    bytes_ += size;
+    entries_.emplace(tool.name, Entry{.text = tool.outputSchema->text});
   }
+  return whole;
 }
 
-void ToolSchemas::replace(const std::vector<Tool>& tools) {
-  Entries fresh;
-  for (const Tool& tool : tools) put(fresh, entries_, tool);
-  entries_ = std::move(fresh);
+bool ToolSchemas::replace(const std::vector<Tool>& tools, std::size_t most) {
+  std::unordered_set<std::string_view> listed;
+  for (const Tool& tool : tools) listed.insert(tool.name);
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const auto entry = at++;
+    if (listed.contains(entry->first)) continue;
+    bytes_ -= entry->first.size() + entry->second.text.size();
+    entries_.erase(entry);
+  }
+  return add(tools, most);
 }
 
 std::optional<std::string> ToolSchemas::complaint(const std::string& tool, json::View structured,
@@ -57,4 +75,4 @@ std::optional<std::string> ToolSchemas::complaint(const std::string& tool, json:
   return "its structuredContent does not fit its output schema: " + validation.text();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

@@ -2,6 +2,7 @@
 // is checked against it for the first time.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,14 +14,15 @@
 #include "godwit/json/view.hpp"
 #include "godwit/mcp/tool.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::client {
 
 class ToolSchemas {
  public:
-  /// From one page; those of other pages stay.
-  void add(const std::vector<Tool>& tools);
+  /// From one page; those of other pages stay. False if some are not kept, because names and
+  /// schemas would have more than `most` bytes.
+  bool add(const std::vector<Tool>& tools, std::size_t most);
   /// All that there are.
-  void replace(const std::vector<Tool>& tools);
+  bool replace(const std::vector<Tool>& tools, std::size_t most);
 
   /// Why the structured content (absent if there is none) is not what the tool promised.
   std::optional<std::string> complaint(const std::string& tool, json::View structured,
@@ -33,9 +35,10 @@ class ToolSchemas {
     std::optional<json::Schema> schema{};  // nothing after a failed compilation
   };
   using Entries = std::unordered_map<std::string, Entry>;
-  static void put(Entries& to, Entries& known, const Tool& tool);
+  void drop(const std::string& tool);
 
   Entries entries_;
+  std::size_t bytes_ = 0;  // of names and texts
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::client

@@ -70,6 +70,16 @@ bool is_own_origin(const Access& access, std::string_view origin, std::string_vi
   return false;
 }
 
+/// What the browser says about the page that asks. With an Origin that may call, only a page of
+/// another site is out of place; without one there is nothing else to judge by.
+bool is_own_site(const Request& request) {
+  const auto site = request.fields.find("Sec-Fetch-Site");
+  if (!site) return true;
+  if (request.fields.count("Sec-Fetch-Site") > 1) return false;
+  if (request.fields.find("Origin")) return *site != "cross-site";
+  return *site == "same-origin" || *site == "none";
+}
+
 }  // namespace
 
 std::string_view Access::listed_origin(const Request& request) const noexcept {
@@ -90,7 +100,7 @@ std::optional<std::string> Access::refusal(const Request& request) const {
       return "web pages of this origin may not call here; allow it by name (--allow-origin)";
     }
   }
-  if (request.fields.find("Sec-Fetch-Site") == "cross-site") {
+  if (!is_own_site(request)) {
     return "web pages of other sites may not call here; allow theirs by name (--allow-origin)";
   }
   return std::nullopt;

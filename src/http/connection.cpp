@@ -1,7 +1,9 @@
 #include "connection.hpp"
 
+#include <algorithm>
 #include <charconv>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/http/response.hpp"
 
 namespace godwit::inline v0::http {
@@ -16,6 +18,9 @@ constexpr std::size_t linger_bytes = 1u << 20;
 constexpr std::size_t most_ahead = 64u << 10;
 /// Pieces of a stream that wait for the end of what is being read; more are written at once.
 constexpr std::size_t most_held_back = 256u << 10;
+/// A request that takes more memory counts among the bodies of the process. Less is bounded by the
+/// number of connections.
+constexpr std::size_t uncounted_body = 80u << 10;
 /// Kept between requests.
 constexpr std::size_t small_output = 16u << 10;
 
@@ -30,15 +35,35 @@ void append_number(std::string& out, std::size_t number, int base = 10) {
 }  // namespace
 
 Connection::Connection(ServerState& server, Stream stream)
-    : server_(server), stream_(std::move(stream)), parser_(server.options.limits) {
+    : server_(server),
+      stream_(std::move(stream)),
+      parser_(server.options.limits),
+      body_bytes_(server.options.body_bytes),
+      later_(server.loop, [this] {
+        const Later what = std::exchange(what_later_, Later::nothing);
+        if (what == Later::close) return close();
+        survive([&] {
+          if (!busy()) pump();
+        });
+      }) {
   stream_.set_handler(*this);
 }
 
-Connection::~Connection() = default;
+Connection::~Connection() { body_bytes_->fetch_sub(counted_, std::memory_order_relaxed); }
 
-void Connection::start() {
+template <class F>
+void Connection::survive(F&& run) noexcept {
+  try {
+    run();
+  } catch (...) {
+    server_.options.log.caught("a connection is closed");
+    close();
+  }
+}
+
+void Connection::start() noexcept {
   set_phase(Phase::idle, server_.options.limits.http_header_time);
-  stream_.resume();
+  survive([&] { stream_.resume(); });
 }
 
 void Connection::set_phase(Phase phase, Duration limit) {
@@ -46,28 +71,39 @@ void Connection::set_phase(Phase phase, Duration limit) {
   deadline_ = server_.now() + limit;
 }
 
-void Connection::refuse(int status, std::string_view why) {
+void Connection::refuse(int status, std::string_view why) noexcept {
   refused = true;
   phase_ = Phase::answering;
   keep_ = false;
-  pumping_ = true;
-  respond(status, text_type, std::string(why) + "\n", {});
-  pumping_ = false;
-  flush();
-  stream_.resume();
+  survive([&] {
+    pumping_ = true;
+    respond(status, text_type, std::string(why) + "\n", {});
+    pumping_ = false;
+    flush();
+    stream_.resume();
+  });
 }
 
 // Reading.
 
 std::span<char> Connection::on_space() {
   static thread_local char discarded[4096];
-  if (phase_ == Phase::lingering) return discarded;
-  const std::span<char> space = parser_.prepare();
-  if (!space.empty()) return space;
-  return discarded;  // not reached: reading has been paused long before
+  std::span<char> space;
+  if (phase_ != Phase::lingering) {
+    survive([&] {
+      space = parser_.prepare();
+      count_body();
+    });
+  }
+  return space.empty() ? discarded : space;
 }
 
 void Connection::on_data(std::size_t size) {
+  survive([&] { take(size); });
+}
+
+void Connection::take(std::size_t size) {
+  if (phase_ == Phase::closed) return;
   touched_ = true;
   if (phase_ == Phase::lingering) {
     discarded_ += size;
@@ -75,14 +111,38 @@ void Connection::on_data(std::size_t size) {
     return;
   }
   parser_.commit(size);
+  if (too_many_bodies()) {
+    phase_ = Phase::answering;
+    keep_ = false;
+    head_only_ = false;
+    parser_ = RequestParser(server_.options.limits);  // gives the memory back
+    count_body();
+    return respond(503, text_type, "too many large requests are being sent; try again later\n",
+                   {{"Retry-After", "1"}});
+  }
   if (!busy()) return pump();
   hold_back();
+}
+
+void Connection::count_body() noexcept {
+  const std::size_t capacity = parser_.capacity();
+  const std::size_t now = capacity > uncounted_body ? capacity : 0;
+  if (now == counted_) return;
+  body_bytes_->fetch_add(now - counted_, std::memory_order_relaxed);  // may wrap around, and back
+  counted_ = now;
+}
+
+bool Connection::too_many_bodies() const noexcept {
+  return counted_ > 0 && !busy() &&
+         body_bytes_->load(std::memory_order_relaxed) > server_.options.limits.process_body_bytes;
 }
 
 void Connection::pump() {
   if (pumping_ || phase_ == Phase::closed) return;
   pumping_ = true;
+  Rollback leave([&] { pumping_ = false; });
   const Limits& limits = server_.options.limits;
+  bool ahead = false;
   while (!busy() && phase_ != Phase::closed && phase_ != Phase::lingering) {
     if (!has_room()) break;
     const RequestParser::Event event = parser_.next();
@@ -114,10 +174,27 @@ void Connection::pump() {
     }
     body_ = false;
     serve();
+    // One request a turn: others must not wait for all that one client sent in advance. The answers
+    // still go together.
+    ahead = !busy() && phase_ == Phase::idle && !parser_.rest().empty();
+    if (ahead) {
+      later(Later::pump);
+      break;
+    }
   }
+  if (counted_ > 0 && (busy() || !parser_.partial())) {
+    parser_.prepare();  // nobody looks at the body any more: gives its memory back
+    count_body();
+  }
+  leave.dismiss();
   pumping_ = false;
-  flush();
+  if (!ahead) flush();
   hold_back();
+  tell_drained();
+}
+
+void Connection::tell_drained() {
+  if (phase_ == Phase::streaming && owner_ && unsent() == 0 && !broken_) owner_->on_drained();
 }
 
 /// False if the client should first read what it asked for.
@@ -168,19 +245,17 @@ void Connection::respond_whole(const Response& response) {
   respond(response.status, type.value_or(std::string_view()), response.body, more);
 }
 
-/// Runs code of the program: what it throws is answered with 500, and goes no further.
+/// Runs code of the program: what it throws is answered with 500, if it has not answered, and goes
+/// no further.
 template <class F>
 void Connection::guarded(F&& run) {
-  std::string what = "something that is not a std::exception";
   try {
     return run();
-  } catch (const std::exception& e) {
-    what = e.what();
   } catch (...) {
+    server_.options.log.caught("an HTTP handler threw");
   }
-  server_.options.log.error("an HTTP handler threw: " + what);
   if (phase_ == Phase::streaming) return abort();
-  if (phase_ == Phase::closed || phase_ == Phase::lingering) return;
+  if (phase_ != Phase::answering && phase_ != Phase::reading) return;
   phase_ = Phase::answering;
   keep_ = false;
   head_only_ = false;
@@ -261,21 +336,26 @@ void Connection::write_head(int status, std::string_view type, std::size_t lengt
 void Connection::respond(int status, std::string_view type, std::string_view body,
                          const Fields& more) {
   if (phase_ != Phase::answering) return;
+  Rollback undo([&, size = out_.size()] { out_.resize(size); });
   write_head(status, type, body.size(), true, more);
   if (!head_only_ && status != 204 && status != 304) out_ += body;
+  undo.dismiss();
   answered();
 }
 
 void Connection::begin(int status, std::string_view type, const Fields& more) {
   if (phase_ != Phase::answering) return;
   if (!chunked_) keep_ = false;  // the end of the connection is the end of the answer
+  Rollback undo([&, size = out_.size()] { out_.resize(size); });
   write_head(status, type, 0, false, more);
+  undo.dismiss();
   phase_ = Phase::streaming;
   flush();
 }
 
 void Connection::write(std::string_view piece) {
   if (phase_ != Phase::streaming || piece.empty() || head_only_) return;
+  Rollback undo([&, size = out_.size()] { out_.resize(size); });
   if (chunked_) {
     append_number(out_, piece.size(), 16);
     out_ += "\r\n";
@@ -284,6 +364,7 @@ void Connection::write(std::string_view piece) {
   } else {
     out_ += piece;
   }
+  undo.dismiss();
   if (unsent() > std::min(most_held_back, server_.options.limits.output_queue_bytes)) {
     flush_now();
   } else {
@@ -312,10 +393,7 @@ void Connection::answered() {
   if (phase_ != Phase::idle) return;
   if (std::exchange(paused_, false)) stream_.resume();
   if (parser_.rest().empty()) return;
-  // Not from inside the call that answered.
-  later([this] {
-    if (!busy()) pump();
-  });
+  later(Later::pump);  // not from inside the call that answered
 }
 
 // Writing.
@@ -329,14 +407,14 @@ void Connection::flush() {
       out_.clear();
       sent_ = 0;
       broken_ = true;
-      later([this] { close(); });
+      later(Later::close);
       return;
     }
     sent_ += *written;
     touched_ = true;
     if (unsent() > 0) {
       blocked_ = true;
-      write_deadline_ = server_.now() + server_.options.limits.http_write_stall;
+      write_deadline_ = server_.now() + server_.options.limits.write_stall;
       if (sent_ > small_output) {
         out_.erase(0, sent_);
         sent_ = 0;
@@ -351,15 +429,18 @@ void Connection::flush() {
   said_last_ = true;
   deadline_ = server_.now() + linger_time;
   stream_.shutdown_write();
-  if (end_seen_) later([this] { close(); });
+  if (end_seen_) later(Later::close);
 }
 
 void Connection::on_writable() {
-  blocked_ = false;
-  flush();
-  if (blocked_ || broken_ || phase_ == Phase::closed || busy()) return;
-  if (std::exchange(paused_, false)) stream_.resume();
-  pump();
+  survive([&] {
+    blocked_ = false;
+    flush();
+    if (blocked_ || broken_ || phase_ == Phase::closed) return;
+    if (busy()) return tell_drained();
+    if (std::exchange(paused_, false)) stream_.resume();
+    pump();
+  });
 }
 
 // The end.
@@ -373,20 +454,25 @@ void Connection::on_end(const Result<void>&) {
   keep_ = false;
 }
 
-void Connection::later(Function<void()> work) {
-  server_.loop.post([alive = std::weak_ptr(alive_), work = std::move(work)]() mutable {
-    if (alive.lock()) work();
-  });
+void Connection::later(Later what) noexcept {
+  what_later_ = std::max(what_later_, what);
+  later_.signal();
 }
 
-void Connection::close() {
+/// Needs no memory.
+void Connection::close() noexcept {
   if (phase_ == Phase::closed) return;
   phase_ = Phase::closed;
   stream_.close();
   Owner* const owner = std::exchange(owner_, nullptr);
   ServerState& server = server_;
   server.remove(*this);
-  if (owner) owner->on_gone();
+  if (!owner) return;
+  try {
+    owner->on_gone();
+  } catch (...) {
+    server.options.log.caught("an HTTP handler threw when its client went away");
+  }
 }
 
 void Connection::drain() {
@@ -394,11 +480,17 @@ void Connection::drain() {
   if (phase_ == Phase::idle && unsent() > 0) phase_ = Phase::lingering;
 }
 
-void Connection::close_if_idle() {
-  if (phase_ == Phase::idle && unsent() == 0) close();
+bool Connection::close_if_idle() {
+  if (phase_ != Phase::idle || unsent() > 0 || !parser_.rest().empty()) return false;
+  close();
+  return true;
 }
 
-void Connection::tick(TimePoint now) {
+void Connection::tick(TimePoint now) noexcept {
+  survive([&] { check_time(now); });
+}
+
+void Connection::check_time(TimePoint now) {
   if (blocked_ && now >= write_deadline_) return close();
   switch (phase_) {
     case Phase::reading:

@@ -11,6 +11,7 @@
 #include "godwit/http/request_parser.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/io/stream.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "server_state.hpp"
 
 namespace godwit::inline v0::http {
@@ -20,17 +21,17 @@ class Connection final : public Exchange, private Stream::Handler {
   Connection(ServerState& server, Stream stream);
   ~Connection() override;
 
-  void start();
+  void start() noexcept;
   /// Answers and closes, without having read anything.
-  void refuse(int status, std::string_view why);
+  void refuse(int status, std::string_view why) noexcept;
   /// Looks at the clock.
-  void tick(TimePoint now);
+  void tick(TimePoint now) noexcept;
   /// The next answer is the last.
   void drain();
-  /// Closes if nothing is being read or answered.
-  void close_if_idle();
+  /// Closes if nothing is being read or answered; false if something is.
+  bool close_if_idle();
   /// Closes now. What is being answered is told so.
-  void close();
+  void close() noexcept;
 
   // Exchange
   void respond(int status, std::string_view type, std::string_view body,
@@ -55,12 +56,14 @@ class Connection final : public Exchange, private Stream::Handler {
     closed,
   };
 
+  void check_time(TimePoint now);
   std::span<char> on_space() override;
   void on_data(std::size_t size) override;
   void on_end(const Result<void>& how) override;
   void on_writable() override;
 
   bool busy() const noexcept { return phase_ == Phase::answering || phase_ == Phase::streaming; }
+  void take(std::size_t size);
   void pump();
   bool has_room();
   void flush_now();
@@ -77,8 +80,18 @@ class Connection final : public Exchange, private Stream::Handler {
   void write_head(int status, std::string_view type, std::size_t length, bool whole,
                   const Fields& more);
   void flush();
-  /// Runs work from the loop, unless the connection is destroyed before.
-  void later(Function<void()> work);
+  /// Tells whoever answers that there is room, from where nobody is in the middle of a call.
+  void tell_drained();
+  /// Counts the memory that the request being read has taken.
+  void count_body() noexcept;
+  bool too_many_bodies() const noexcept;
+  /// Does that from the loop, unless the connection is destroyed before.
+  enum class Later : std::uint8_t { nothing, pump, close };
+  void later(Later what) noexcept;
+  /// Runs something of this connection from the loop. What it throws, which is the end of memory,
+  /// ends this connection and nothing else.
+  template <class F>
+  void survive(F&& run) noexcept;
   void set_phase(Phase phase, Duration limit);
 
   ServerState& server_;
@@ -100,11 +113,14 @@ class Connection final : public Exchange, private Stream::Handler {
   bool blocked_ = false;  // on_writable is awaited
   bool broken_ = false;   // nothing can be written any more
   bool paused_ = false;
-  bool touched_ = false;    // since the last tick
-  bool end_seen_ = false;   // nothing more comes in
-  bool said_last_ = false;  // everything is written, and will be
-  bool body_ = false;       // the head of the request is there
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool touched_ = false;                                  // since the last tick
+  bool end_seen_ = false;                                 // nothing more comes in
+  bool said_last_ = false;                                // everything is written, and will be
+  bool body_ = false;                                     // the head of the request is there
+  std::size_t counted_ = 0;                               // in body_bytes_
+  std::shared_ptr<std::atomic<std::size_t>> body_bytes_;  // may outlive the server
+  Later what_later_ = Later::nothing;
+  Wakeup later_;
 };
 
 }  // namespace godwit::inline v0::http

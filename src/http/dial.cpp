@@ -7,7 +7,8 @@ namespace godwit::inline v0::http {
 namespace {
 
 Error cannot(const Url& url, std::string_view why) {
-  return error("cannot connect to " + url.origin() + ": " + std::string(why));
+  return Error{.message = "cannot connect to " + url.origin() + ": " + std::string(why),
+               .cause = Cause::not_connected};
 }
 
 }  // namespace

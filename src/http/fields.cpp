@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "godwit/base/work.hpp"
 #include "http/syntax.hpp"
 
 namespace godwit::inline v0::http {
@@ -24,12 +25,14 @@ bool is_field_value(std::string_view text) noexcept {
 }
 
 std::optional<std::string_view> FieldsView::find(std::string_view name) const noexcept {
+  godwit::detail::base::count_work(fields_.size() + 1);
   for (const Field& field : fields_)
     if (same_name(field.name, name)) return field.value;
   return std::nullopt;
 }
 
 std::size_t FieldsView::count(std::string_view name) const noexcept {
+  godwit::detail::base::count_work(fields_.size() + 1);
   std::size_t count = 0;
   for (const Field& field : fields_) count += same_name(field.name, name) ? 1u : 0u;
   return count;
@@ -37,7 +40,9 @@ std::size_t FieldsView::count(std::string_view name) const noexcept {
 
 bool FieldsView::lists(std::string_view name, std::string_view member) const noexcept {
   for (const Field& field : fields_) {
+    godwit::detail::base::count_work(1);
     if (!same_name(field.name, name)) continue;
+    godwit::detail::base::count_work(field.value.size());
     for (std::string_view list = field.value; !list.empty();) {
       const std::string_view one = next_member(list);
       if (same_name(trim(one.substr(0, one.find(';'))), member)) return true;

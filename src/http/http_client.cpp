@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace {
 /// A connection idle for less than this is not one that its server is just closing: none of those
 /// in use waits less than 5 s (Node.js).
 constexpr Duration surely_alive = std::chrono::seconds(2);
+/// Of the body of a redirect, which nobody reads: more, and the connection is not used again.
+constexpr std::size_t most_skipped = 64u << 10;
 
 bool is_repeatable(const HttpRequest& request) {
   return request.repeatable.value_or(request.method != "POST" && request.method != "PATCH" &&
@@ -105,7 +108,18 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
     return link;
   }
 
-  void put(const std::string& origin, LinkPtr link) {
+  /// Keeps it for another request. Without the memory for that it is closed.
+  void put(const std::string& origin, const LinkPtr& link) noexcept {
+    try {
+      keep(origin, link);
+    } catch (...) {
+      link->close();
+      const auto found = idle.find(origin);
+      if (found != idle.end()) remove(found, link.get());
+    }
+  }
+
+  void keep(const std::string& origin, const LinkPtr& link) {
     if (closed || options.idle_connections == 0) return link->close();
     link->wait(now(), [weak = weak_from_this(), origin, raw = link.get()] {
       const auto self = weak.lock();
@@ -114,7 +128,7 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
       if (found != self->idle.end()) self->remove(found, raw);
     });
     std::vector<LinkPtr>& links = idle[origin];
-    links.push_back(std::move(link));
+    links.push_back(link);
     if (links.size() > options.idle_connections) {
       links.front()->close();
       links.erase(links.begin());
@@ -186,6 +200,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
     const Proxy* const relay = proxy && !request.url.secure() ? &*proxy : nullptr;
     origin = relay ? "via " + relay->url.origin() : request.url.origin();
     wire = wire_of(request, relay);
+    body_size = request.body.size();
     request.body = {};
     link = client->take(origin, repeatable);
     if (!link) return connect();
@@ -218,12 +233,40 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
 
   void on_head(int status, FieldsView fields) override {
     const auto self = shared_from_this();
-    if (callbacks.on_head) callbacks.on_head(status, fields);
+    next = redirect(status, fields);
+    skipped = 0;
+    if (!next && callbacks.on_head) callbacks.on_head(status, fields);
   }
 
   void on_body(std::string_view piece) override {
     const auto self = shared_from_this();
-    if (callbacks.on_body) callbacks.on_body(piece);
+    if (!next) {
+      if (callbacks.on_body) callbacks.on_body(piece);
+      return;
+    }
+    skipped += piece.size();
+    if (skipped <= most_skipped) return;
+    std::exchange(link, nullptr)->close();
+    follow();
+  }
+
+  /// Where to go instead, if the program wants that and it is allowed.
+  std::optional<Url> redirect(int status, const FieldsView& fields) const {
+    const Limits& limits = client->options.limits;
+    if (!request.follow_redirects || (status != 307 && status != 308)) return std::nullopt;
+    if (redirects >= limits.http_redirects || fields.count("Location") != 1) return std::nullopt;
+    const std::string_view location = *fields.find("Location");
+    if (location.size() > limits.uri_bytes) return std::nullopt;
+    Result<Url> to = request.url.resolve(location);
+    if (!to || to->origin() != request.url.origin()) return std::nullopt;
+    return *std::move(to);
+  }
+
+  void follow() {
+    ++redirects;
+    request.url = *std::exchange(next, std::nullopt);
+    request.body = wire.substr(wire.size() - body_size);
+    start();
   }
 
   void on_done() override {
@@ -234,6 +277,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
     } else {
       used->close();
     }
+    if (next) return follow();
     finish({});
   }
 
@@ -241,7 +285,10 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
     const auto self = shared_from_this();
     const std::shared_ptr<Link> used = std::exchange(link, nullptr);
     if (reused && !used->heard() && (repeatable || !used->sent())) return connect();
-    why.message = request.url.origin() + ": " + why.message;
+    try {
+      why.message = request.url.origin() + ": " + why.message;
+    } catch (const std::bad_alloc&) {  // which is told as it is, then
+    }
     finish(std::move(why));
   }
 
@@ -266,6 +313,10 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   std::optional<Proxy> proxy;
   std::string origin;
   std::string wire;
+  std::size_t body_size = 0;  // at the end of it
+  std::optional<Url> next;    // the answer is a redirect that is followed
+  std::size_t redirects = 0;
+  std::size_t skipped = 0;
   std::optional<Dial> dial;
   std::shared_ptr<Link> link;
   bool reused = false;

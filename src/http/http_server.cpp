@@ -28,7 +28,8 @@ ListenerOptions listener_options(ServerState& state) {
   const HttpServerOptions& options = state.options;
   // Those beyond the bound are told so, which only works if they are let in first.
   ListenerOptions out{.connections = options.limits.connections + ServerState::most_refused,
-                      .per_address = options.limits.http_connections_per_address,
+                      .make_room = [&state] { return state.make_room(); },
+                      .per_address = options.limits.connections_per_address,
                       .loopback_exempt = options.loopback_exempt,
                       .share_port = options.share_port,
                       .tls = options.tls,

@@ -1,5 +1,6 @@
 #include "link.hpp"
 
+#include <new>
 #include <utility>
 
 namespace godwit::inline v0::http {
@@ -24,9 +25,11 @@ void Link::send(User& user, std::string_view method, std::string_view wire) {
   wire_ = wire;
   sent_ = 0;
   heard_ = false;
-  parser_.begin(method);
-  stream_.resume();
-  write();
+  survive([&] {
+    parser_.begin(method);
+    stream_.resume();
+    if (user_) write();  // it may have failed already
+  });
 }
 
 void Link::wait(TimePoint since, Function<void()> lost) {
@@ -67,25 +70,46 @@ void Link::write() {
   }
   sent_ += *put;
   if (sent()) return stall_.cancel();
-  stall_.start(limits_.http_write_stall, [this] {
-    fail(error(
-        "the server does not take the request: no byte of it in " +
-        std::to_string(
-            std::chrono::duration_cast<std::chrono::seconds>(limits_.http_write_stall).count()) +
-        " s"));
+  stall_.start(limits_.write_stall, [this] {
+    fail(error("the server does not take the request: no byte of it in " +
+               std::to_string(
+                   std::chrono::duration_cast<std::chrono::seconds>(limits_.write_stall).count()) +
+               " s"));
   });
 }
 
 void Link::on_writable() {
-  if (user_) write();
+  survive([&] {
+    if (user_) write();
+  });
+}
+
+template <class F>
+void Link::survive(F&& run) {
+  const auto self = shared_from_this();
+  try {
+    run();
+  } catch (const std::bad_alloc&) {
+    if (!user_) throw;  // it has its outcome, and could not take it: that is not for us to mend
+    fail(Error{.message = "out of memory"});  // short enough to need none
+  }
 }
 
 // Reading.
 
-std::span<char> Link::on_space() { return parser_.prepare(); }
+std::span<char> Link::on_space() {
+  static thread_local char discarded[4096];
+  std::span<char> space;
+  survive([&] { space = parser_.prepare(); });
+  return space.empty() ? discarded : space;
+}
 
 void Link::on_data(std::size_t size) {
-  const auto self = shared_from_this();
+  survive([&] { take(size); });
+}
+
+void Link::take(std::size_t size) {
+  if (ended_) return;
   if (!user_) {  // nobody asked
     ended_ = true;
     if (auto lost = std::exchange(lost_, nullptr)) lost();
@@ -97,7 +121,10 @@ void Link::on_data(std::size_t size) {
 }
 
 void Link::on_end(const Result<void>& how) {
-  const auto self = shared_from_this();
+  survive([&] { take_end(how); });
+}
+
+void Link::take_end(const Result<void>& how) {
   ended_ = true;
   if (!user_) {
     if (auto lost = std::exchange(lost_, nullptr)) lost();

@@ -67,8 +67,14 @@ class Link final : public Stream::Handler, public std::enable_shared_from_this<L
   void on_writable() override;
 
   void write();
+  void take(std::size_t size);
+  void take_end(const Result<void>& how);
   void pump();
   void fail(Error why);
+  /// Runs something of this connection from the loop. What it throws, which is the end of memory,
+  /// ends the connection.
+  template <class F>
+  void survive(F&& run);
 
   Limits limits_;
   Stream stream_;

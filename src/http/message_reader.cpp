@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "godwit/base/work.hpp"
 #include "http/syntax.hpp"
 
 namespace godwit::inline v0::http {
@@ -53,6 +54,7 @@ std::span<char> MessageReader::prepare() {
     resize(std::min(capacity_ * 2, most_capacity_));
   if (capacity_ - end_ < enough && begin_ > 0) {
     char* const to = buffer_.get();
+    godwit::detail::base::count_work(end_ - begin_);
     std::memmove(to, to + begin_, end_ - begin_);
     move_to(to);
   }
@@ -71,12 +73,14 @@ void MessageReader::commit(std::size_t size) noexcept {
 /// the buffer needs room for the body alone, and most of a body lands where it is to stay.
 void MessageReader::close_gap() noexcept {
   if (!has_body_ || body_end_ == at_) return;
+  godwit::detail::base::count_work(end_ - at_);
   std::memmove(buffer_.get() + body_end_, buffer_.get() + at_, end_ - at_);
   end_ -= at_ - body_end_;
   at_ = scanned_ = body_end_;
 }
 
 void MessageReader::resize(std::size_t capacity) {
+  godwit::detail::base::count_work(end_ - begin_);
   auto fresh = std::make_unique_for_overwrite<char[]>(capacity + padding);
   std::memset(fresh.get() + capacity, 0, padding);
   if (end_ > begin_) std::memcpy(fresh.get(), buffer_.get() + begin_, end_ - begin_);
@@ -139,6 +143,7 @@ void MessageReader::begin_body() noexcept {
 
 void MessageReader::keep(std::string_view piece) noexcept {
   char* const to = buffer_.get() + body_end_;
+  godwit::detail::base::count_work(piece.size());
   if (to != piece.data()) std::memmove(to, piece.data(), piece.size());
   body_end_ += piece.size();
 }
@@ -155,6 +160,7 @@ MessageReader::Step MessageReader::next_line(std::size_t most, std::string_view&
           ? nullptr
           : static_cast<const char*>(std::memchr(data + scanned_, '\n', end_ - scanned_));
   const std::size_t stop = found ? static_cast<std::size_t>(found - data) : end_;
+  godwit::detail::base::count_work(stop - scanned_ + 1);
   std::size_t size = stop - at_;
   // A CR counts only when the line goes on behind it.
   const bool ends_with_cr = size > 0 && data[stop - 1] == '\r';

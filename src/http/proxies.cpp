@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "godwit/base/base64.hpp"
+#include "godwit/io/address.hpp"
 #include "http/syntax.hpp"
 
 namespace godwit::inline v0::http {
@@ -86,12 +87,6 @@ Result<Proxy> parse(std::string text) {
 }
 
 }  // namespace
-
-bool is_loopback(std::string_view host) noexcept {
-  if (host == "::1" || same_host(host, "localhost")) return true;
-  if (host.size() > 10 && same_host(host.substr(host.size() - 10), ".localhost")) return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos;
-}
 
 Proxies Proxies::from_environment() {
   Proxies out;

@@ -34,12 +34,15 @@ struct ResponseParser::Impl {
 
   explicit Impl(const Limits& limits)
       : in(limits, {"status line", 502, value_classes, 0}),
-        chunks(unbounded, limits.http_trailer_bytes, value_classes) {}
+        chunks(unbounded, limits.http_trailer_bytes, value_classes),
+        most_interim(limits.http_interim_answers) {}
 
   MessageReader in;
   ChunkReader chunks;
   State state = State::start;
   std::uint64_t left = 0;
+  std::size_t most_interim;
+  std::size_t interim = 0;  // answers 1xx to this request
   bool head_request = false;
   bool connect_request = false;
   bool http_1_0 = false;
@@ -63,6 +66,7 @@ void ResponseParser::begin(std::string_view method) {
   body_ = {};
   status_ = 0;
   impl_->reusable = false;
+  impl_->interim = 0;
   impl_->in.drop();
   impl_->in.reset_facts();
   impl_->state = Impl::State::start;
@@ -121,6 +125,11 @@ ResponseParser::Event ResponseParser::next_head() {
     if (auto why = impl_->choose_body(status_)) return fail(std::move(*why));
     if (status_ >= 200 || status_ == 101) break;
     // "100 Continue" and its like: the answer is still to come.
+    if (++impl_->interim > impl_->most_interim) {
+      return fail("more than " + std::to_string(impl_->most_interim) +
+                  " answers with a status of 1xx came before the one that counts "
+                  "(Limits::http_interim_answers)");
+    }
     in.drop();
     in.reset_facts();
     impl_->state = State::start;

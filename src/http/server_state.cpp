@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "connection.hpp"
+#include "godwit/base/rollback.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -13,12 +14,17 @@ namespace {
 /// goes. Closing with one unread would reset the connection.
 constexpr Duration last_requests = std::chrono::milliseconds(50);
 
+/// The part of all places that connections keep although upgraded ones are quiet.
+constexpr std::size_t least_share = 16;
+/// Connections that are looked at for one that is idle.
+constexpr int tries_for_room = 16;
+
 /// Time-outs of seconds need no finer clock than a quarter of the shortest, and one walk over all
 /// connections a second costs less than a timer of the system for each.
 Duration tick_of(const Limits& limits) {
   const Duration shortest =
       std::min({limits.http_header_time, limits.http_body_idle, limits.http_request_time,
-                limits.http_keep_alive, limits.http_write_stall});
+                limits.http_keep_alive, limits.write_stall});
   return std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1));
 }
 
@@ -28,59 +34,100 @@ ServerState::ServerState(Loop& loop_, Handler& handler_, HttpServerOptions optio
     : loop(loop_),
       handler(handler_),
       options(std::move(options_)),
+      sweep_(loop_, [this] { gone_.clear(); }),
       ticker_(loop_),
       tick_(tick_of(options.limits)),
       drain_timer_(loop_),
-      last_requests_timer_(loop_) {}
-
-ServerState::~ServerState() { *alive_ = false; }
-
-void ServerState::accept(Stream stream) {
-  const bool full = connections.size() - refused_ >= options.limits.connections;
-  if (!full && !draining) return add(std::move(stream)).start();
-  refuse(std::move(stream), "the server has too many connections; try again later");
+      last_requests_timer_(loop_),
+      tell_drained_(loop_, [this] {
+        drain_timer_.cancel();
+        if (auto done = std::exchange(drained_, nullptr)) done();
+      }) {
+  if (!options.body_bytes) options.body_bytes = std::make_shared<std::atomic<std::size_t>>(0);
 }
 
-void ServerState::turn_away(Stream stream) {
+ServerState::~ServerState() = default;
+
+void ServerState::accept(Stream stream) noexcept {
+  const auto full = [this] { return connections.size() - refused_ >= options.limits.connections; };
+  bool room = false;
+  try {
+    room = !full() || (make_room() && !full());
+  } catch (...) {
+    options.log.caught("no room could be made for a connection");
+  }
+  if (!room || draining) {
+    return refuse(std::move(stream), "the server has too many connections; try again later");
+  }
+  if (Connection* const made = add(std::move(stream))) made->start();
+}
+
+bool ServerState::make_room() {
+  // Where most connections are upgraded ones, a newcomer would be the only one that is idle here.
+  const bool few = connections.size() <= options.limits.connections / least_share;
+  if (few && options.make_room && options.make_room()) return true;
+  for (int i = 0; i < tries_for_room && !connections.empty(); ++i) {
+    Connection& oldest = *connections.front();
+    if (oldest.close_if_idle()) return true;
+    // Not looked at again soon, so that the cost does not grow with the number of busy ones.
+    connections.splice(connections.end(), connections, connections.begin());
+  }
+  return options.make_room && options.make_room();
+}
+
+void ServerState::turn_away(Stream stream) noexcept {
   refuse(std::move(stream), "your address has too many connections; try again later");
 }
 
-void ServerState::refuse(Stream stream, std::string_view why) {
+void ServerState::refuse(Stream stream, std::string_view why) noexcept {
   if (refused_ >= most_refused) return;
+  Connection* const made = add(std::move(stream));
+  if (!made) return;
   ++refused_;
-  add(std::move(stream)).refuse(503, why);
+  made->refuse(503, why);
 }
 
-Connection& ServerState::add(Stream stream) {
-  connections.push_back(std::make_unique<Connection>(*this, std::move(stream)));
+/// Null if there is no memory for it; then it is closed.
+Connection* ServerState::add(Stream stream) noexcept {
+  try {
+    start_ticking();
+    connections.push_back(std::make_unique<Connection>(*this, std::move(stream)));
+  } catch (...) {
+    options.log.caught("a connection was dropped");
+    return nullptr;
+  }
   Connection& connection = *connections.back();
   connection.place = std::prev(connections.end());
-  start_ticking();
-  return connection;
+  return &connection;
 }
 
-void ServerState::remove(Connection& connection) {
+void ServerState::remove(Connection& connection) noexcept {
   if (connection.refused) --refused_;
-  std::list<std::unique_ptr<Connection>> gone;
-  gone.splice(gone.end(), connections, connection.place);
-  loop.post([gone = std::make_shared<std::list<std::unique_ptr<Connection>>>(std::move(gone))] {
-    gone->clear();
-  });
+  for (Walk* walk = walks_; walk; walk = walk->outer) {
+    if (walk->next == connection.place) ++walk->next;
+  }
+  gone_.splice(gone_.end(), connections, connection.place);
+  sweep_.signal();
   if (draining) check_drained();
 }
 
+template <class F>
+void ServerState::walk(F&& each) {
+  Walk walk{connections.begin(), walks_};
+  walks_ = &walk;
+  const Rollback leave([&] { walks_ = walk.outer; });
+  while (walk.next != connections.end()) each(**walk.next++);
+}
+
 void ServerState::start_ticking() {
-  if (std::exchange(ticking_, true)) return;
+  if (ticking_) return;
   ticker_.start(tick_, [this] { tick(); });
+  ticking_ = true;
 }
 
 void ServerState::tick() {
   const TimePoint time = clock->now();
-  for (auto at = connections.begin(); at != connections.end();) {
-    Connection& connection = **at;
-    ++at;  // it may remove itself
-    connection.tick(time);
-  }
+  walk([&](Connection& connection) { connection.tick(time); });
   ticking_ = false;
   if (!connections.empty()) start_ticking();
 }
@@ -109,13 +156,9 @@ std::string_view ServerState::date_line() {
 void ServerState::drain(Function<void()> done, Duration most) {
   draining = true;
   drained_ = std::move(done);
-  for (const auto& connection : connections) connection->drain();
+  walk([](Connection& connection) { connection.drain(); });
   last_requests_timer_.start(std::min(last_requests, most), [this] {
-    for (auto at = connections.begin(); at != connections.end();) {
-      Connection& connection = **at;
-      ++at;  // it may remove itself
-      connection.close_if_idle();
-    }
+    walk([](Connection& connection) { connection.close_if_idle(); });
   });
   drain_timer_.start(most, [this] {
     close_all();
@@ -124,16 +167,11 @@ void ServerState::drain(Function<void()> done, Duration most) {
   check_drained();
 }
 
-void ServerState::check_drained() {
-  if (!connections.empty() || !drained_) return;
-  loop.post([this, alive = alive_] {
-    if (!*alive || !drained_) return;
-    drain_timer_.cancel();
-    std::exchange(drained_, nullptr)();
-  });
+void ServerState::check_drained() noexcept {
+  if (connections.empty() && drained_) tell_drained_.signal();
 }
 
-void ServerState::close_all() {
+void ServerState::close_all() noexcept {
   while (!connections.empty()) connections.front()->close();
 }
 

@@ -8,6 +8,7 @@
 
 #include "godwit/http/http_server.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -22,13 +23,16 @@ struct ServerState {
   /// Connections that are only told that there are too many, at once; further ones are closed.
   static constexpr std::size_t most_refused = 100;
 
-  void accept(Stream stream);
+  void accept(Stream stream) noexcept;
   /// One of an address that has its share already.
-  void turn_away(Stream stream);
+  void turn_away(Stream stream) noexcept;
+  /// Closes a connection that waits for its next request; false if none is found among the few
+  /// that are looked at.
+  bool make_room();
   /// Takes a connection off the list; it is destroyed later, since it may be on the stack.
-  void remove(Connection& connection);
+  void remove(Connection& connection) noexcept;
   void drain(Function<void()> done, Duration most);
-  void close_all();
+  void close_all() noexcept;
   /// The time to within a few milliseconds, which is enough for seconds.
   TimePoint now() const noexcept { return clock->coarse(); }
   /// "Date: …\r\n", made once a second.
@@ -42,12 +46,23 @@ struct ServerState {
   bool draining = false;
 
  private:
-  Connection& add(Stream stream);
-  void refuse(Stream stream, std::string_view why);
+  /// Calls `each` for every connection that there is now. It may remove any of them.
+  template <class F>
+  void walk(F&& each);
+  Connection* add(Stream stream) noexcept;
+  void refuse(Stream stream, std::string_view why) noexcept;
   void tick();
   void start_ticking();
-  void check_drained();
+  void check_drained() noexcept;
 
+  /// A walk over the connections that is on the stack.
+  struct Walk {
+    std::list<std::unique_ptr<Connection>>::iterator next;
+    Walk* outer;
+  };
+  Walk* walks_ = nullptr;
+  std::list<std::unique_ptr<Connection>> gone_;  // until nothing of them is on the stack
+  Wakeup sweep_;
   Timer ticker_;
   Duration tick_;
   bool ticking_ = false;
@@ -56,8 +71,8 @@ struct ServerState {
   std::int64_t date_second_ = -1;
   Timer drain_timer_;
   Timer last_requests_timer_;
+  Wakeup tell_drained_;
   Function<void()> drained_;
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace godwit::inline v0::http

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "godwit/base/work.hpp"
+
 namespace godwit::inline v0::http {
 
 namespace {
@@ -38,6 +40,7 @@ void SseDecoder::feed(std::string_view bytes) {
   event_ = {};
   if (failed_) return;
   // What is moved here came with the last piece, so each byte is moved once at most.
+  godwit::detail::base::count_work(bytes.size() + (at_ > 0 ? in_.size() - at_ : 0));
   in_.erase(0, at_);
   scanned_ -= at_;
   lf_ -= at_;
@@ -68,7 +71,9 @@ SseDecoder::Event SseDecoder::next() {
       take_line(line);
       continue;
     }
+    ++event_bytes_;  // the blank line itself
     if (has_id_) last_id_ = id_;
+    if (data_.size() <= 1) idle_bytes_ += event_bytes_;
     if (!has_data_ && !has_id_ && !retry_) {
       begin_event();
       continue;
@@ -99,8 +104,10 @@ bool SseDecoder::find_line(std::string_view& line) {
   }
   scanned_ = std::max(scanned_, at_);
   lf_ = std::max(lf_, at_);
+  [[maybe_unused]] const std::size_t before = lf_ + scanned_;
   if (lf_ < in.size() && in[lf_] != '\n') lf_ += find_byte(in.substr(lf_), '\n');
   scanned_ += find_byte(in.substr(scanned_, lf_ - scanned_), '\r');
+  godwit::detail::base::count_work(lf_ + scanned_ - before + 1);
   line = in.substr(at_, scanned_ - at_);
   if (scanned_ == in.size()) return false;
   after_cr_ = in[scanned_] == '\r';
@@ -114,6 +121,7 @@ void SseDecoder::take_line(std::string_view line) {
   const std::string_view name = line.substr(0, colon);
   std::string_view value = line.substr(std::min(colon + 1, line.size()));
   if (value.starts_with(' ')) value.remove_prefix(1);
+  event_bytes_ += line.size() + 1;
   if (name == "data") {
     data_.append(value).push_back('\n');
     has_data_ = true;
@@ -128,6 +136,9 @@ void SseDecoder::take_line(std::string_view line) {
     const char* const end = value.data() + value.size();
     const auto read = std::from_chars(value.data(), end, time);
     if (read.ec == std::errc() && read.ptr == end) retry_ = time;
+  } else {  // a comment, or a field of another standard
+    idle_bytes_ += line.size() + 1;
+    event_bytes_ -= line.size() + 1;
   }
 }
 
@@ -136,6 +147,7 @@ void SseDecoder::begin_event() noexcept {
   empty(data_);
   empty(id_);
   has_data_ = has_id_ = false;
+  event_bytes_ = 0;
   retry_.reset();
   event_ = {};
 }

@@ -23,20 +23,38 @@ void write_line(std::string& out, std::string_view name, std::string_view value)
 }  // namespace
 
 void write_event(std::string& out, const SseEvent& event) {
-  check_line(event.event, "type");
-  if (event.id) check_line(*event.id, "id");
-  if (!event.event.empty()) write_line(out, "event", event.event);
-  if (event.id) write_line(out, "id", *event.id);
-  if (event.retry) write_line(out, "retry", std::to_string(*event.retry));
-  // Also if there is no data: readers skip an event without a line of it.
-  std::string_view data = event.data;
-  for (;;) {
-    const std::size_t end = std::min(data.find_first_of("\r\n"), data.size());
-    write_line(out, "data", data.substr(0, end));
-    if (end == data.size()) break;
-    data.remove_prefix(data.substr(end).starts_with("\r\n") ? end + 2 : end + 1);
+  SsePart part;
+  write_event_part(out, event, part, std::string::npos);
+}
+
+bool write_event_part(std::string& out, const SseEvent& event, SsePart& part, std::size_t most) {
+  if (!part.begun) {
+    check_line(event.event, "type");
+    if (event.id) check_line(*event.id, "id");
+    if (!event.event.empty()) write_line(out, "event", event.event);
+    if (event.id) write_line(out, "id", *event.id);
+    if (event.retry) write_line(out, "retry", std::to_string(*event.retry));
+    part.begun = true;
   }
-  out += '\n';
+  do {
+    // Also if there is no data: readers skip an event without a line of it.
+    if (!part.in_line) out += "data: ";
+    part.in_line = true;
+    const std::string_view rest = event.data.substr(part.offset);
+    const std::string_view piece = rest.substr(0, most - std::min(most, out.size()));
+    const std::size_t end = std::min(piece.find_first_of("\r\n"), piece.size());
+    out += piece.substr(0, end);
+    part.offset += end;
+    if (end < piece.size()) {
+      out += '\n';
+      part.offset += rest.substr(end).starts_with("\r\n") ? 2u : 1u;
+      part.in_line = false;
+    } else if (end == rest.size()) {
+      out += "\n\n";
+      return true;
+    }
+  } while (out.size() < most);
+  return false;
 }
 
 void write_comment(std::string& out) { out += ":\n\n"; }

@@ -103,7 +103,8 @@ Result<Url> Url::parse(std::string_view text) {
 
   behind.remove_prefix(end);
   behind = behind.substr(0, behind.find('#'));
-  url.target = behind.starts_with('/') ? std::string(behind) : "/" + std::string(behind);
+  url.target = behind.starts_with('/') ? "" : "/";
+  url.target += behind;
   return url;
 }
 
@@ -129,9 +130,26 @@ Result<Url> Url::resolve(std::string_view reference) const {
   return url;
 }
 
+std::string Url::describe(std::string_view reference) const {
+  constexpr std::size_t most = 300;
+  std::string text(reference.substr(0, reference.find('#')));
+  const std::size_t slashes = text.find("//");
+  if (slashes != text.npos && text.find_first_of("/?") >= slashes) {
+    const std::size_t begin = slashes + 2;
+    const std::size_t end = std::min(text.find_first_of("/?", begin), text.size());
+    const std::size_t at = std::string_view(text).substr(0, end).rfind('@');
+    if (at != text.npos && at >= begin) text.erase(begin, at + 1 - begin);
+  }
+  const Result<Url> url = resolve(text);
+  if (!url) return text.find('@') == text.npos ? shown(text) : "an address that cannot be read";
+  text = url->text();
+  if (text.size() > most) text = text.substr(0, most) + "...";
+  return text;
+}
+
 std::string Url::authority() const {
   std::string out = host.find(':') == host.npos ? host : "[" + host + "]";
-  if (port != default_port(scheme)) out += ":" + std::to_string(port);
+  if (port != default_port(scheme)) out.append(":").append(std::to_string(port));
   return out;
 }
 

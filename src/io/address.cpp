@@ -1,5 +1,8 @@
 #include "godwit/io/address.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -20,6 +23,11 @@ bool host_char(char c) {
          c == '.' || c == '_';
 }
 bool ipv6_char(char c) { return host_char(c) || c == ':' || c == '%'; }
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x + ('a' - 'A') : x) == y; });
+}
 
 }  // namespace
 
@@ -55,6 +63,22 @@ Result<Address> Address::parse(std::string_view text) {
 std::string Address::text() const {
   const bool ipv6 = host.find(':') != host.npos;
   return (ipv6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+bool is_loopback(std::string_view host) noexcept {
+  constexpr std::string_view name = "localhost";
+  if (same_letters(host, name)) return true;
+  if (host.size() > name.size() + 1 && host[host.size() - name.size() - 1] == '.' &&
+      same_letters(host.substr(host.size() - name.size()), name)) {
+    return true;
+  }
+  char text[INET6_ADDRSTRLEN] = {};
+  if (host.size() >= sizeof text || host.find('\0') != host.npos) return false;
+  host.copy(text, host.size());
+  in_addr v4{};
+  if (::inet_pton(AF_INET, text, &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  in6_addr v6{};
+  return ::inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 }  // namespace godwit::inline v0

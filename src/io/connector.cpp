@@ -3,7 +3,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <mutex>
 #include <thread>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "godwit/io/timer.hpp"
+#include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
 #include "io/socket_address.hpp"
 #include "io/system.hpp"
@@ -18,8 +18,7 @@
 
 namespace godwit::inline v0 {
 
-using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
-using Addresses = Result<std::vector<detail::SocketAddress>>;
+using Addresses = Result<std::vector<detail::io::SocketAddress>>;
 
 namespace {
 
@@ -35,14 +34,14 @@ struct Mailbox {
 struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   Attempt(Loop& on, std::string where, OnConnect callback)
       : loop(on),
-        socket(detail::core(on).context.get_executor()),
+        socket(detail::io::core(on).context.get_executor()),
         timer(on),
         work(on),
         name(std::move(where)),
         done(std::move(callback)) {}
 
   Loop& loop;
-  AsioDescriptor socket;
+  detail::io::AsioDescriptor socket;
   Timer timer;
   Loop::Work work;  // a lookup on its thread is something that can still wake the loop
   std::string name;
@@ -51,7 +50,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   std::string server_name;
   std::optional<Stream> securing;  // its handshake is under way
   std::shared_ptr<Mailbox> mailbox;
-  std::vector<detail::SocketAddress> addresses;
+  std::vector<detail::io::SocketAddress> addresses;
   std::size_t next = 0;
   int last_error = 0;
 
@@ -60,14 +59,15 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   }
 
   Error fail(const std::string& why) const {
-    return error("cannot connect to " + name + ": " + why);
+    return Error{.message = "cannot connect to " + name + ": " + why,
+                 .cause = Cause::not_connected};
   }
 
   void look_up(const Address& address) {
     mailbox = std::make_shared<Mailbox>();
     mailbox->loop = &loop;
     std::thread([box = mailbox, self = weak_from_this(), address]() mutable {
-      Addresses found = detail::resolve(address);
+      Addresses found = detail::io::resolve(address);
       const std::lock_guard lock(box->mutex);
       if (!box->loop) return;
       box->loop->post([self = std::move(self), found = std::move(found)]() mutable {
@@ -85,7 +85,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
 
   void try_next() {
     while (next < addresses.size()) {
-      const detail::SocketAddress& address = addresses[next++];
+      const detail::io::SocketAddress& address = addresses[next++];
       Descriptor fd(
           ::socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       if (!fd) {
@@ -93,7 +93,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         continue;
       }
       if (address.storage.ss_family != AF_UNIX) {
-        detail::set_tcp_options(fd.get());
+        detail::io::set_tcp_options(fd.get());
       }
       if (::connect(fd.get(), address.get(), address.size) == 0) return secure(std::move(fd));
       if (errno != EINPROGRESS) {
@@ -107,12 +107,12 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         continue;
       }
       fd.release();
-      return socket.async_wait(AsioDescriptor::wait_write,
+      return socket.async_wait(detail::io::AsioDescriptor::wait_write,
                                [self = shared_from_this()](boost::system::error_code stopped) {
                                  if (!stopped && self->done) self->on_ready();
                                });
     }
-    finish(fail(detail::text_of(last_error)));
+    finish(fail(detail::io::text_of(last_error)));
   }
 
   void on_ready() {
@@ -131,7 +131,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     stream = tls_connect(loop, std::move(*stream), *tls, server_name);
     if (!stream) return finish(fail(stream.error().message));
     securing.emplace(std::move(*stream));
-    detail::tls_handshake(*securing, [this](const Result<void>& how) {
+    detail::io::tls_handshake(*securing, [this](const Result<void>& how) {
       if (!how) return finish(fail(how.error().message));
       finish(std::move(*securing));
     });
@@ -180,9 +180,9 @@ void Connector::tcp(const Address& address, OnConnect done, ConnectOptions optio
   attempt_->limit(options.timeout);
   attempt_->tls = std::move(options.tls);
   attempt_->server_name = options.server_name.empty() ? address.host : options.server_name;
-  if (auto known = detail::numeric(address)) {
+  if (auto known = detail::io::numeric(address)) {
     loop_->post([attempt = attempt_, where = *known] {
-      attempt->on_found(std::vector<detail::SocketAddress>{where});
+      attempt->on_found(std::vector<detail::io::SocketAddress>{where});
     });
   } else {
     attempt_->look_up(address);
@@ -194,8 +194,8 @@ void Connector::unix_socket(const std::string& path, OnConnect done, Duration ti
   attempt_ = std::make_shared<Attempt>(*loop_, "\"" + path + "\"", std::move(done));
   attempt_->limit(timeout);
   loop_->post([attempt = attempt_, path] {
-    auto where = detail::unix_address(path);
-    attempt->on_found(where ? Addresses(std::vector<detail::SocketAddress>{*where})
+    auto where = detail::io::unix_address(path);
+    attempt->on_found(where ? Addresses(std::vector<detail::io::SocketAddress>{*where})
                             : Addresses(where.error()));
   });
 }

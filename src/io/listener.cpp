@@ -2,20 +2,23 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "godwit/io/timer.hpp"
+#include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
+#include "io/op_memory.hpp"
 #include "io/socket_address.hpp"
 #include "io/system.hpp"
 
@@ -29,11 +32,11 @@ constexpr auto back_off = std::chrono::milliseconds(20);
 constexpr int accepts_per_turn = 64;
 
 /// Removes a socket file that its listener left behind, and nothing else.
-Result<void> remove_stale(const std::string& path, const detail::SocketAddress& address) {
+Result<void> remove_stale(const std::string& path, const detail::io::SocketAddress& address) {
   struct stat about{};
   if (::lstat(path.c_str(), &about) != 0) {
     if (errno == ENOENT) return {};
-    return detail::system_error("socket \"" + path + "\"", errno);
+    return detail::io::system_error("socket \"" + path + "\"", errno);
   }
   if (!S_ISSOCK(about.st_mode))
     return error("\"" + path + "\" exists and is no socket; choose another path or remove it");
@@ -42,7 +45,8 @@ Result<void> remove_stale(const std::string& path, const detail::SocketAddress& 
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(probe.get(), address.get(), address.size) == 0 || errno != ECONNREFUSED)
     return error("socket \"" + path + "\" is in use by a running program; choose another path");
-  if (::unlink(path.c_str()) != 0) return detail::system_error("socket \"" + path + "\"", errno);
+  if (::unlink(path.c_str()) != 0)
+    return detail::io::system_error("socket \"" + path + "\"", errno);
   return {};
 }
 
@@ -106,35 +110,34 @@ class Counted {
 }  // namespace
 
 struct Listener::State : std::enable_shared_from_this<State> {
-  using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
-
   State(Loop& on, OnAccept callback, ListenerOptions given)
       : loop(on),
-        core(detail::core(on)),
+        core(detail::io::core(on)),
         socket(core.context.get_executor()),
         timer(on),
         on_accept(std::move(callback)),
         options(std::move(given)) {}
 
   Loop& loop;
-  detail::LoopCore& core;
-  AsioDescriptor socket;
+  detail::io::LoopCore& core;
+  detail::io::AsioDescriptor socket;
   Timer timer;
   OnAccept on_accept;
   ListenerOptions options;
-  LogThrottle throttle;
   std::shared_ptr<Open> open = std::make_shared<Open>();
   std::string name;
   bool tcp = false;
   bool closed = false;
+  detail::io::OpMemory memory;
   dev_t device = 0;  // which file the path was when it was made
   ino_t inode = 0;
 
   void wait() {
-    socket.async_wait(AsioDescriptor::wait_read,
-                      [self = shared_from_this()](boost::system::error_code failed) {
-                        if (!failed && !self->closed) self->accept();
-                      });
+    socket.async_wait(
+        detail::io::AsioDescriptor::wait_read,
+        detail::io::InMemory(memory, [self = shared_from_this()](boost::system::error_code failed) {
+          if (!failed && !self->closed) self->accept();
+        }));
     core.touch();
   }
 
@@ -150,6 +153,11 @@ struct Listener::State : std::enable_shared_from_this<State> {
     if (!closed && !later) wait();
   }
 
+  bool somebody_waits() noexcept {
+    pollfd ready{socket.native_handle(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) > 0;
+  }
+
   /// True if it goes on by itself later.
   bool accept_some() {
     for (int turn = 0; turn < accepts_per_turn && !closed; ++turn) {
@@ -158,11 +166,19 @@ struct Listener::State : std::enable_shared_from_this<State> {
       Descriptor fd(::accept4(socket.native_handle(), reinterpret_cast<sockaddr*>(&peer), &size,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (fd) {
-        take(std::move(fd), peer);
+        try {
+          take(std::move(fd), peer);
+        } catch (const std::bad_alloc&) {  // this connection has to do without; others follow
+          options.log.caught("a connection was dropped");
+        }
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-        warn("no more connections can be accepted for now: " + detail::text_of(errno));
+        const int why = errno;
+        if (!somebody_waits()) break;  // the system looks for a descriptor first
+        if ((why == EMFILE || why == ENFILE) && options.make_room && options.make_room()) continue;
+        if (closed) break;
+        warn("no more connections can be accepted for now: " + detail::io::text_of(why));
         timer.start(back_off, [this] { accept(); });
         return true;
       }
@@ -172,20 +188,22 @@ struct Listener::State : std::enable_shared_from_this<State> {
   }
 
   void take(Descriptor fd, const sockaddr_storage& peer) {
-    if (open->all >= options.connections) {
-      return warn("a connection was refused: " + std::to_string(open->all) + " are open already");
-    }
     const auto origin = origin_of(peer, options);
     if (origin) {
       const auto at = open->of.find(*origin);
       if (at != open->of.end() && at->second >= options.per_address) {
-        warn("a connection from " + detail::name_of(peer) +
+        warn("a connection from " + detail::io::name_of(peer) +
              " was refused: " + std::to_string(at->second) + " of this address are open already");
         return options.on_refused ? turn_away(std::move(fd)) : void();
       }
     }
+    if (open->all >= options.connections && options.make_room) options.make_room();
+    if (closed) return;
+    if (open->all >= options.connections) {
+      return warn("a connection was refused: " + std::to_string(open->all) + " are open already");
+    }
     if (tcp) {
-      detail::set_tcp_options(fd.get());
+      detail::io::set_tcp_options(fd.get());
     }
     auto stream = Stream::open(loop, std::move(fd));
     if (!stream) return warn("a connection was dropped: " + stream.error().message);
@@ -202,9 +220,7 @@ struct Listener::State : std::enable_shared_from_this<State> {
     if (stream) options.on_refused(std::move(*stream));
   }
 
-  void warn(const std::string& what) {
-    throttle.write(options.log, LogLevel::warning, steady_clock().now(), name + ": " + what);
-  }
+  void warn(const std::string& what) { options.log.limited(LogLevel::warning, name + ": " + what); }
 
   void close() noexcept {
     if (closed) return;
@@ -220,10 +236,10 @@ struct Listener::State : std::enable_shared_from_this<State> {
   }
 
   Result<void> listen(Descriptor fd) {
-    if (::listen(fd.get(), SOMAXCONN) != 0) return detail::system_error(name, errno);
+    if (::listen(fd.get(), SOMAXCONN) != 0) return detail::io::system_error(name, errno);
     boost::system::error_code failed;
     socket.assign(fd.get(), failed);
-    if (failed) return detail::system_error(name, failed.value());
+    if (failed) return detail::io::system_error(name, failed.value());
     fd.release();
     wait();
     return {};
@@ -245,47 +261,48 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 
 Result<Listener> Listener::tcp(Loop& loop, const Address& address, OnAccept on_accept,
                                ListenerOptions options) {
-  auto where = detail::numeric(address);
+  auto where = detail::io::numeric(address);
   if (!where) {
-    auto found = detail::resolve(address);
+    auto found = detail::io::resolve(address);
     if (!found) return found.error();
     where = found->front();
   }
   const std::string cannot = "cannot listen on " + address.text();
   if (auto good = check(cannot, options); !good) return good.error();
   Descriptor fd(::socket(where->storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return detail::system_error(cannot, errno);
+  if (!fd) return detail::io::system_error(cannot, errno);
   const int on = 1;
   // A restart must not wait for the connections of the last run to be forgotten.
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (options.share_port && ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0)
-    return detail::system_error(cannot, errno);
-  if (::bind(fd.get(), where->get(), where->size) != 0) return detail::system_error(cannot, errno);
+    return detail::io::system_error(cannot, errno);
+  if (::bind(fd.get(), where->get(), where->size) != 0)
+    return detail::io::system_error(cannot, errno);
 
   Listener listener(std::make_shared<State>(loop, std::move(on_accept), std::move(options)));
   listener.state_->tcp = true;
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
-  listener.state_->name = detail::name_of(bound);
+  listener.state_->name = detail::io::name_of(bound);
   if (auto good = listener.state_->listen(std::move(fd)); !good) return good.error();
   return listener;
 }
 
 Result<Listener> Listener::unix_socket(Loop& loop, const std::string& path, OnAccept on_accept,
                                        ListenerOptions options) {
-  auto where = detail::unix_address(path);
+  auto where = detail::io::unix_address(path);
   if (!where) return where.error();
   if (auto good = check("cannot listen on \"" + path + "\"", options); !good) return good.error();
   if (auto good = remove_stale(path, *where); !good) return good.error();
 
   Descriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return detail::system_error("cannot listen on \"" + path + "\"", errno);
+  if (!fd) return detail::io::system_error("cannot listen on \"" + path + "\"", errno);
   // The mode of the socket itself becomes the mode of the file: there is no moment at which others
   // could connect, and the umask of the process, which all threads share, is left alone.
   ::fchmod(fd.get(), 0600);
   if (::bind(fd.get(), where->get(), where->size) != 0)
-    return detail::system_error("cannot listen on \"" + path + "\"", errno);
+    return detail::io::system_error("cannot listen on \"" + path + "\"", errno);
 
   Listener listener(std::make_shared<State>(loop, std::move(on_accept), std::move(options)));
   State& state = *listener.state_;
@@ -296,7 +313,7 @@ Result<Listener> Listener::unix_socket(Loop& loop, const std::string& path, OnAc
     state.inode = about.st_ino;
   }
   if ((about.st_mode & 0077) != 0 && ::chmod(path.c_str(), 0600) != 0)
-    return detail::system_error("socket \"" + path + "\" cannot be made private", errno);
+    return detail::io::system_error("socket \"" + path + "\" cannot be made private", errno);
   if (auto good = state.listen(std::move(fd)); !good) return good.error();
   return listener;
 }

@@ -16,7 +16,7 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::io {
 
 LoopCore& core(Loop& loop) noexcept { return *loop.core_; }
 
@@ -37,7 +37,7 @@ bool LoopCore::begin() noexcept {
   return !stop.exchange(false);
 }
 
-}  // namespace detail
+}  // namespace detail::io
 
 namespace {
 
@@ -50,7 +50,7 @@ void watch(int epoll, int fd) {
 
 }  // namespace
 
-Loop::Loop() : core_(std::make_unique<detail::LoopCore>()) {}
+Loop::Loop() : core_(std::make_unique<detail::io::LoopCore>()) {}
 Loop::~Loop() = default;
 
 std::size_t Loop::run() {
@@ -58,6 +58,17 @@ std::size_t Loop::run() {
   const std::size_t count = core_->context.run();
   core_->stop.store(false);
   return count;
+}
+
+void Loop::run(const Log& log) noexcept {
+  for (;;) {
+    try {
+      run();
+      return;
+    } catch (...) {
+      log.caught("a callback of the loop threw");
+    }
+  }
 }
 
 std::size_t Loop::run_for(Duration duration) {
@@ -94,7 +105,7 @@ void Loop::post(Function<void()> work) {
 }
 
 int Loop::fd() {
-  detail::LoopCore& core = *core_;
+  detail::io::LoopCore& core = *core_;
   if (!core.outer) {
     Descriptor outer(::epoll_create1(EPOLL_CLOEXEC));
     Descriptor wake(
@@ -102,7 +113,7 @@ int Loop::fd() {
     if (!outer || !wake)
       throw std::system_error(errno, std::generic_category(), "godwit: Loop::fd");
     watch(outer.get(), wake.get());
-    watch(outer.get(), detail::reactor_fd(core.context));
+    watch(outer.get(), detail::io::reactor_fd(core.context));
     core.wake = std::move(wake);
     core.outer = std::move(outer);
     core.foreign.store(true, std::memory_order_release);
@@ -114,7 +125,7 @@ bool Loop::on_loop_thread() const noexcept {
   return core_->context.get_executor().running_in_this_thread();
 }
 
-Loop::Work::Work(Loop& loop) : core_(&detail::core(loop)) {
+Loop::Work::Work(Loop& loop) : core_(&detail::io::core(loop)) {
   core_->context.get_executor().on_work_started();
 }
 Loop::Work::~Work() {

@@ -10,7 +10,7 @@
 #include "godwit/io/descriptor.hpp"
 #include "godwit/io/loop.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 /// The concrete executor everywhere: any_io_executor costs a virtual call and sometimes memory.
 using LoopExecutor = boost::asio::io_context::executor_type;
@@ -51,4 +51,4 @@ struct LoopCore {
   bool begin() noexcept;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstdlib>
 
 #include "godwit/io/timer.hpp"
+#include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
 #include "io/spawn.hpp"
 #include "io/stderr_tail.hpp"
@@ -52,22 +52,20 @@ std::string ExitStatus::text() const {
 }
 
 struct Process::State : std::enable_shared_from_this<State> {
-  using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
-
   State(Loop& loop, ProcessOptions given)
-      : core(detail::core(loop)),
+      : core(detail::io::core(loop)),
         options(std::move(given)),
         pidfd(core.context.get_executor()),
         timer(loop),
-        errors(std::make_shared<detail::StderrTail>(options.stderr_tail,
-                                                    std::move(options.on_stderr))) {}
+        errors(std::make_shared<detail::io::StderrTail>(options.stderr_tail,
+                                                        std::move(options.on_stderr))) {}
 
-  detail::LoopCore& core;
+  detail::io::LoopCore& core;
   ProcessOptions options;
   pid_t pid = -1;
-  AsioDescriptor pidfd;
+  detail::io::AsioDescriptor pidfd;
   Timer timer;
-  std::shared_ptr<detail::StderrTail> errors;
+  std::shared_ptr<detail::io::StderrTail> errors;
   std::optional<Stream> input, output, error;
   std::optional<ExitStatus> status;
   Function<void(ExitStatus)> done;
@@ -76,7 +74,7 @@ struct Process::State : std::enable_shared_from_this<State> {
   bool stopping = false;
 
   void watch() {
-    pidfd.async_wait(AsioDescriptor::wait_read,
+    pidfd.async_wait(detail::io::AsioDescriptor::wait_read,
                      [self = shared_from_this()](boost::system::error_code failed) {
                        if (!failed && !self->closed) self->on_death();
                      });
@@ -157,7 +155,7 @@ bool Process::inherited(std::string_view name) noexcept {
 }
 
 Result<Process> Process::spawn(Loop& loop, ProcessOptions options) {
-  detail::SpawnRequest request;
+  detail::io::SpawnRequest request;
   const auto set = [&](std::string_view name, std::string_view value) {
     std::string entry = std::string(name) + "=";
     std::erase_if(request.environment,
@@ -184,7 +182,7 @@ Result<Process> Process::spawn(Loop& loop, ProcessOptions options) {
   request.argv = options.argv;
   request.directory = options.directory;
 
-  auto spawned = detail::spawn(request);
+  auto spawned = detail::io::spawn(request);
   if (!spawned) return spawned.error();
   Process process(std::make_shared<State>(loop, std::move(options)));
   State& state = *process.state_;
@@ -201,7 +199,7 @@ Result<Process> Process::spawn(Loop& loop, ProcessOptions options) {
   if (auto good = adopt(spawned->error, state.error); !good) return good.error();
   boost::system::error_code failed;
   state.pidfd.assign(spawned->pidfd.get(), failed);
-  if (failed) return detail::system_error("a child process cannot be watched", failed.value());
+  if (failed) return detail::io::system_error("a child process cannot be watched", failed.value());
   spawned->pidfd.release();
 
   state.error->set_handler(*state.errors);

@@ -2,7 +2,7 @@
 
 #include <boost/asio/detail/epoll_reactor.hpp>
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 namespace {
 
@@ -24,4 +24,4 @@ int reactor_fd(boost::asio::io_context& context) {
   return epoll_fd(reactor);
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

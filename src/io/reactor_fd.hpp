@@ -3,8 +3,8 @@
 
 #include <boost/asio/io_context.hpp>
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 int reactor_fd(boost::asio::io_context& context);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -13,11 +13,11 @@
 namespace godwit::inline v0 {
 
 struct Signals::State : std::enable_shared_from_this<State> {
-  State(detail::LoopCore& loop, Function<void(int)> callback)
+  State(detail::io::LoopCore& loop, Function<void(int)> callback)
       : core(loop), set(loop.context.get_executor()), on_signal(std::move(callback)) {}
 
-  detail::LoopCore& core;
-  boost::asio::basic_signal_set<detail::LoopExecutor> set;
+  detail::io::LoopCore& core;
+  boost::asio::basic_signal_set<detail::io::LoopExecutor> set;
   Function<void(int)> on_signal;
   std::vector<std::pair<int, struct sigaction>> before;
   bool closed = false;
@@ -53,7 +53,7 @@ Signals& Signals::operator=(Signals&& other) noexcept {
 
 Result<Signals> Signals::open(Loop& loop, std::initializer_list<int> numbers,
                               Function<void(int)> on_signal) {
-  Signals signals(std::make_shared<State>(detail::core(loop), std::move(on_signal)));
+  Signals signals(std::make_shared<State>(detail::io::core(loop), std::move(on_signal)));
   State& state = *signals.state_;
   for (const int number : numbers) {
     struct sigaction action{};
@@ -64,7 +64,7 @@ Result<Signals> Signals::open(Loop& loop, std::initializer_list<int> numbers,
       error.assign(errno, boost::system::system_category());
     if (error) {
       return godwit::error("signal " + std::to_string(number) +
-                           " cannot be watched: " + detail::text_of(error.value()));
+                           " cannot be watched: " + detail::io::text_of(error.value()));
     }
     state.before.emplace_back(number, action);
   }

@@ -8,7 +8,7 @@
 
 #include "io/system.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::string peer_name(int fd) {
   return name_of(storage);
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -11,7 +11,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/io/address.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 struct SocketAddress {
   sockaddr_storage storage{};
@@ -33,4 +33,4 @@ Result<SocketAddress> unix_address(const std::string& path);
 std::string name_of(const sockaddr_storage& storage);
 std::string peer_name(int fd);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

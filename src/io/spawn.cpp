@@ -13,7 +13,7 @@
 
 #include "io/system.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 namespace {
 
@@ -209,4 +209,4 @@ Result<Spawned> spawn(const SpawnRequest& request) {
   return spawned;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -9,7 +9,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/io/descriptor.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 struct SpawnRequest {
   std::vector<std::string> argv;
@@ -26,4 +26,4 @@ struct Spawned {
 
 Result<Spawned> spawn(const SpawnRequest& request);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

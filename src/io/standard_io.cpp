@@ -45,21 +45,22 @@ Result<StandardIo> StandardIo::take(Loop& loop) {
     taken = false;
     return why;
   };
-  Descriptor old_input = detail::duplicate(STDIN_FILENO);
-  if (!old_input) return refuse(detail::system_error("stdin cannot be used", errno));
-  Descriptor old_output = detail::duplicate(STDOUT_FILENO);
-  if (!old_output) return refuse(detail::system_error("stdout cannot be used", errno));
+  Descriptor old_input = detail::io::duplicate(STDIN_FILENO);
+  if (!old_input) return refuse(detail::io::system_error("stdin cannot be used", errno));
+  Descriptor old_output = detail::io::duplicate(STDOUT_FILENO);
+  if (!old_output) return refuse(detail::io::system_error("stdout cannot be used", errno));
 
-  auto input = Stream::open(loop, detail::duplicate(STDIN_FILENO), Stream::Sharing::inherited);
+  auto input = Stream::open(loop, detail::io::duplicate(STDIN_FILENO), Stream::Sharing::inherited);
   if (!input) return refuse(std::move(input).error());
-  auto output = Stream::open(loop, detail::duplicate(STDOUT_FILENO), Stream::Sharing::inherited);
+  auto output =
+      Stream::open(loop, detail::io::duplicate(STDOUT_FILENO), Stream::Sharing::inherited);
   if (!output) return refuse(std::move(output).error());
 
   // What the program printed before belongs to the old stdout.
   std::cout.flush();
   std::fflush(stdout);
   const Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return refuse(detail::system_error("/dev/null cannot be opened", errno));
+  if (!null) return refuse(detail::io::system_error("/dev/null cannot be opened", errno));
   ::dup2(null.get(), STDIN_FILENO);
   if (::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) ::dup2(null.get(), STDOUT_FILENO);
   return StandardIo(std::move(*input), std::move(*output), std::move(old_input),

@@ -10,7 +10,7 @@
 #include "godwit/base/function.hpp"
 #include "godwit/io/stream.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 class StderrTail final : public Stream::Handler, public std::enable_shared_from_this<StderrTail> {
  public:
@@ -73,4 +73,4 @@ class StderrTail final : public Stream::Handler, public std::enable_shared_from_
   bool finished_ = false;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -12,20 +12,19 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <utility>
 
+#include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
+#include "io/op_memory.hpp"
 #include "io/socket_address.hpp"
 #include "io/stream_state.hpp"
 #include "io/system.hpp"
 
 namespace godwit::inline v0 {
-
-using AsioDescriptor = boost::asio::posix::basic_stream_descriptor<detail::LoopExecutor>;
 
 namespace {
 
@@ -37,17 +36,17 @@ enum class Access : std::uint8_t {
 
 using Handler = Stream::Handler;
 
-struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
-  Plain(detail::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
+struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain> {
+  Plain(detail::io::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
       : core(loop),
         fd(std::move(owned)),
         asio(loop.context.get_executor()),
         access(how),
         socket(is_socket) {}
 
-  detail::LoopCore& core;
+  detail::io::LoopCore& core;
   Descriptor fd;  // released to Asio when direct
-  AsioDescriptor asio;
+  detail::io::AsioDescriptor asio;
   Handler* handler = nullptr;
   std::shared_ptr<void> companion;
   std::span<char> space;
@@ -63,6 +62,9 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
   bool watching = false;        // shared: a wait on the inner epoll is under way
   std::size_t got_last = 0;
   std::size_t left = 0;  // draining: how much more may be read
+  // What is waited for again and again: going on needs no memory.
+  detail::io::OpMemory read_memory;
+  detail::io::OpMemory write_memory;
 
   int raw() noexcept { return access == Access::direct ? asio.native_handle() : fd.get(); }
 
@@ -70,17 +72,17 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
     boost::system::error_code error;
     if (access == Access::direct) {
       asio.assign(fd.get(), error);
-      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+      if (error) return detail::io::system_error("the descriptor cannot be watched", error.value());
       fd.release();
       asio.non_blocking(true, error);
-      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+      if (error) return detail::io::system_error("the descriptor cannot be watched", error.value());
     } else if (access == Access::shared) {
       Descriptor inner(::epoll_create1(EPOLL_CLOEXEC));
       epoll_event event{};
       if (!inner || ::epoll_ctl(inner.get(), EPOLL_CTL_ADD, fd.get(), &event) != 0)
-        return detail::system_error("the descriptor cannot be watched", errno);
+        return detail::io::system_error("the descriptor cannot be watched", errno);
       asio.assign(inner.get(), error);
-      if (error) return detail::system_error("the descriptor cannot be watched", error.value());
+      if (error) return detail::io::system_error("the descriptor cannot be watched", error.value());
       inner.release();
     }
     return {};
@@ -99,7 +101,7 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
   void shutdown_write() noexcept override {
     if (socket) ::shutdown(raw(), SHUT_WR);
   }
-  std::string peer() override { return socket ? detail::peer_name(raw()) : std::string(); }
+  std::string peer() override { return socket ? detail::io::peer_name(raw()) : std::string(); }
   void attach(std::shared_ptr<void> what) noexcept override { companion = std::move(what); }
 
   // --- reading
@@ -122,37 +124,44 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
 
   /// Costs more system calls than a read that finds something at once.
   void wait() {
+    asio.async_wait(detail::io::AsioDescriptor::wait_read,
+                    detail::io::InMemory(
+                        read_memory, [self = shared_from_this()](boost::system::error_code error) {
+                          self->armed = false;
+                          if (self->closed || self->ended) return;
+                          if (self->left > 0) return self->drain_now();
+                          if (!error && self->reading && !self->read_once()) self->arm();
+                        }));
     armed = true;
-    asio.async_wait(AsioDescriptor::wait_read,
-                    [self = shared_from_this()](boost::system::error_code error) {
-                      self->armed = false;
-                      if (self->closed || self->ended) return;
-                      if (self->left > 0) return self->drain_now();
-                      if (!error && self->reading && !self->read_once()) self->arm();
-                    });
   }
 
   void arm() {
     if (armed || delivering || ended || closed || !reading || left > 0) return;
-    armed = true;
     switch (access) {
       case Access::direct:
         space = handler->on_space();
+        if (closed || !reading) return;
+        armed = true;
         // Asio tries the read at once and waits only if nothing is there.
-        asio.async_read_some(
-            boost::asio::buffer(space.data(), space.size()),
-            [self = shared_from_this()](boost::system::error_code error, std::size_t size) {
-              self->on_read(error, size);
-            });
+        asio.async_read_some(boost::asio::buffer(space.data(), space.size()),
+                             detail::io::InMemory(read_memory, [self = shared_from_this()](
+                                                                   boost::system::error_code error,
+                                                                   std::size_t size) {
+                               self->on_read(error, size);
+                             }));
         break;
       case Access::shared:
+        armed = true;
         watch();
         break;
       case Access::plain:
-        boost::asio::post(core.context, [self = shared_from_this()] {
-          self->armed = false;
-          if (!self->closed && !self->ended && self->reading && self->left == 0) self->read_once();
-        });
+        armed = true;
+        boost::asio::post(core.context,
+                          detail::io::InMemory(read_memory, [self = shared_from_this()] {
+                            self->armed = false;
+                            if (!self->closed && !self->ended && self->reading && self->left == 0)
+                              self->read_once();
+                          }));
         break;
     }
     core.touch();
@@ -188,10 +197,11 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
       boost::system::error_code ignored;
       asio.cancel(ignored);
     } else {
-      boost::asio::post(core.context, [self = shared_from_this()] {
-        self->armed = false;
-        if (!self->closed && !self->ended) self->drain_now();
-      });
+      boost::asio::post(core.context,
+                        detail::io::InMemory(write_memory, [self = shared_from_this()] {
+                          self->armed = false;
+                          if (!self->closed && !self->ended) self->drain_now();
+                        }));
     }
     core.touch();
   }
@@ -224,13 +234,14 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
   }
   void fail(int code) {
     // A peer that vanished is an end like any other for whoever reads; the words differ.
-    end(detail::system_error("reading failed", code));
+    end(detail::io::system_error("reading failed", code));
   }
 
   /// Reads without waiting; false if nothing was there.
   bool read_once() {
     if (access == Access::shared && !socket && !ready(POLLIN)) return false;
     space = handler->on_space();
+    if (closed) return true;
     ssize_t got = 0;
     do {
       got = socket ? ::recv(raw(), space.data(), space.size(), MSG_DONTWAIT)
@@ -262,11 +273,12 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
     ::epoll_ctl(asio.native_handle(), EPOLL_CTL_MOD, fd.get(), &event);
     if (watching || event.events == 0) return;
     watching = true;
-    asio.async_wait(AsioDescriptor::wait_read,
-                    [self = shared_from_this()](boost::system::error_code error) {
-                      self->watching = false;
-                      if (!error && !self->closed) self->on_ready();
-                    });
+    asio.async_wait(detail::io::AsioDescriptor::wait_read,
+                    detail::io::InMemory(
+                        read_memory, [self = shared_from_this()](boost::system::error_code error) {
+                          self->watching = false;
+                          if (!error && !self->closed) self->on_ready();
+                        }));
   }
 
   void on_ready() {
@@ -297,13 +309,13 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
       }
       const ssize_t put =
           socket ? ::send(raw(), bytes.data() + done, size, MSG_DONTWAIT | MSG_NOSIGNAL)
-                 : detail::write_quietly(raw(), bytes.data() + done, size);
+                 : detail::io::write_quietly(raw(), bytes.data() + done, size);
       if (put >= 0) {
         done += static_cast<std::size_t>(put);
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         return wait_for_space(done);
       } else if (errno != EINTR) {
-        return detail::system_error("writing failed", errno);
+        return detail::io::system_error("writing failed", errno);
       }
     }
     return done;
@@ -315,12 +327,13 @@ struct Plain final : detail::StreamState, std::enable_shared_from_this<Plain> {
     if (access == Access::shared) {
       watch();
     } else {
-      asio.async_wait(AsioDescriptor::wait_write,
-                      [self = shared_from_this()](boost::system::error_code) {
-                        if (self->closed) return;
-                        self->awaiting_space = false;
-                        self->handler->on_writable();
-                      });
+      asio.async_wait(detail::io::AsioDescriptor::wait_write,
+                      detail::io::InMemory(write_memory,
+                                           [self = shared_from_this()](boost::system::error_code) {
+                                             if (self->closed) return;
+                                             self->awaiting_space = false;
+                                             self->handler->on_writable();
+                                           }));
     }
     core.touch();
     return done;
@@ -339,12 +352,13 @@ Descriptor reopen(int fd) noexcept {
 
 Stream::Handler::~Handler() = default;
 
-Stream detail::make_stream(std::shared_ptr<StreamState> state) noexcept {
+Stream detail::io::make_stream(std::shared_ptr<StreamState> state) noexcept {
   return Stream(std::move(state));
 }
-detail::StreamState& detail::state_of(Stream& stream) noexcept { return *stream.state_; }
+detail::io::StreamState& detail::io::state_of(Stream& stream) noexcept { return *stream.state_; }
 
-Stream::Stream(std::shared_ptr<detail::StreamState> state) noexcept : state_(std::move(state)) {}
+Stream::Stream(std::shared_ptr<detail::io::StreamState> state) noexcept
+    : state_(std::move(state)) {}
 Stream::~Stream() {
   if (state_) state_->close();
 }
@@ -360,14 +374,14 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
   struct stat about{};
   if (::fstat(fd.get(), &about) != 0)
-    return detail::system_error("descriptor " + std::to_string(fd.get()) + " cannot be used",
-                                errno);
+    return detail::io::system_error("descriptor " + std::to_string(fd.get()) + " cannot be used",
+                                    errno);
   if (S_ISDIR(about.st_mode))
     return error("descriptor " + std::to_string(fd.get()) + " is a directory, which has no bytes");
 
   const bool socket = S_ISSOCK(about.st_mode);
-  const bool waits =
-      socket || S_ISFIFO(about.st_mode) || (S_ISCHR(about.st_mode) && detail::pollable(fd.get()));
+  const bool waits = socket || S_ISFIFO(about.st_mode) ||
+                     (S_ISCHR(about.st_mode) && detail::io::pollable(fd.get()));
   Access access = Access::plain;
   if (waits) {
     access = sharing == Sharing::own ? Access::direct : Access::shared;
@@ -381,7 +395,7 @@ Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
   if (const int flags = ::fcntl(fd.get(), F_GETFD); (flags & FD_CLOEXEC) == 0)
     ::fcntl(fd.get(), F_SETFD, flags | FD_CLOEXEC);
 
-  auto state = std::make_shared<Plain>(detail::core(loop), std::move(fd), access, socket);
+  auto state = std::make_shared<Plain>(detail::io::core(loop), std::move(fd), access, socket);
   if (auto ready = state->init(); !ready) return ready.error();
   return Stream(std::move(state));
 }

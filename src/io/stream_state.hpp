@@ -9,7 +9,7 @@
 
 #include "godwit/io/stream.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 /// The contract is that of Stream. Kept alive by the Stream and by what it waits for.
 struct StreamState {
@@ -31,4 +31,4 @@ struct StreamState {
   virtual void attach(std::shared_ptr<void> companion) noexcept = 0;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

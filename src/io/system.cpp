@@ -24,7 +24,7 @@ void Descriptor::reset() noexcept {
   errno = saved;
 }
 
-namespace detail {
+namespace detail::io {
 
 std::string text_of(int code) { return std::generic_category().message(code); }
 
@@ -85,6 +85,6 @@ void set_tcp_options(int fd) noexcept {
 #endif
 }
 
-}  // namespace detail
+}  // namespace detail::io
 
 }  // namespace godwit::inline v0

@@ -10,7 +10,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/io/descriptor.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 /// What the system calls this errno: "No such file or directory".
 std::string text_of(int code);
@@ -32,4 +32,4 @@ void set_tcp_options(int fd) noexcept;
 /// The next descriptor of at least 3 for the same open file, close-on-exec.
 Descriptor duplicate(int fd) noexcept;
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

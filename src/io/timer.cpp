@@ -3,33 +3,38 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "io/loop_core.hpp"
+#include "io/op_memory.hpp"
 
 namespace godwit::inline v0 {
 
 using AsioTimer =
     boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                       boost::asio::wait_traits<std::chrono::steady_clock>,
-                                      detail::LoopExecutor>;
+                                      detail::io::LoopExecutor>;
 
 struct Timer::State : std::enable_shared_from_this<State> {
-  explicit State(detail::LoopCore& loop) : core(loop), timer(loop.context.get_executor()) {}
+  explicit State(detail::io::LoopCore& loop) : core(loop), timer(loop.context.get_executor()) {}
 
-  detail::LoopCore& core;
+  detail::io::LoopCore& core;
   AsioTimer timer;
   Function<void()> done;
   TimePoint due{};
   TimePoint armed{};       // what Asio waits for; may be earlier than due
   std::uint64_t wait = 0;  // which wait counts; the handlers of all others return at once
   bool waiting = false;
+  detail::io::OpMemory memory;
 
+  /// Needs no memory if no wait that was cancelled is still on its way.
   void arm() {
+    timer.expires_at(due);
+    timer.async_wait(detail::io::InMemory(
+        memory, [self = shared_from_this(), mine = ++wait](boost::system::error_code error) {
+          if (!error && mine == self->wait) self->fire();
+        }));
     armed = due;
     waiting = true;
-    timer.expires_at(due);
-    timer.async_wait([self = shared_from_this(), mine = ++wait](boost::system::error_code error) {
-      if (!error && mine == self->wait) self->fire();
-    });
     core.touch();
   }
 
@@ -51,7 +56,7 @@ struct Timer::State : std::enable_shared_from_this<State> {
   }
 };
 
-Timer::Timer(Loop& loop) : state_(std::make_shared<State>(detail::core(loop))) {}
+Timer::Timer(Loop& loop) : state_(std::make_shared<State>(detail::io::core(loop))) {}
 Timer::~Timer() { cancel(); }
 Timer::Timer(Timer&&) noexcept = default;
 Timer& Timer::operator=(Timer&& other) noexcept {
@@ -69,7 +74,9 @@ void Timer::start(Duration delay, Function<void()> done) {
   state.due = delay < TimePoint::max() - now ? now + delay : TimePoint::max();
   Function<void()> old = std::exchange(state.done, std::move(done));
   if (state.waiting && state.armed <= state.due) return;
+  Rollback undo([&] { state.cancel(); });
   state.arm();
+  undo.dismiss();
 }
 
 void Timer::cancel() noexcept {

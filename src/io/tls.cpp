@@ -16,7 +16,7 @@
 namespace godwit::inline v0 {
 namespace {
 
-using detail::Owned;
+using detail::io::Owned;
 using Certificates = std::vector<Owned<X509>>;
 
 /// Ten times a bundle of all public authorities.
@@ -39,12 +39,12 @@ Result<Contents> read(const std::string& what, const std::string& path) {
   const std::string cannot = "cannot read the " + what + " file \"" + path + "\"";
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
                                                              &std::fclose);
-  if (!file) return detail::system_error(cannot, errno);
+  if (!file) return detail::io::system_error(cannot, errno);
   Contents contents;
   // One more than allowed, and never moved: growing would leave copies of a key behind.
   contents.text.resize(max_file_bytes + 1);
   const std::size_t size = std::fread(contents.text.data(), 1, contents.text.size(), file.get());
-  if (std::ferror(file.get()) != 0) return detail::system_error(cannot, errno);
+  if (std::ferror(file.get()) != 0) return detail::io::system_error(cannot, errno);
   if (size > max_file_bytes) return error(cannot + ": it is larger than 4 MiB");
   contents.text.resize(size);
   return contents;
@@ -104,7 +104,7 @@ Result<Owned<EVP_PKEY>> read_key(const std::string& path) {
   return error("the key file \"" + path + "\" is damaged: " + reason() + "; write it again");
 }
 
-Result<void> use_identity(SSL_CTX* context, const detail::TlsCore& options) {
+Result<void> use_identity(SSL_CTX* context, const detail::io::TlsCore& options) {
   auto chain = read_certificates("certificate", options.certificate_file);
   if (!chain) return chain.error();
   auto key = read_key(options.key_file);
@@ -125,7 +125,7 @@ Result<void> use_identity(SSL_CTX* context, const detail::TlsCore& options) {
   return {};
 }
 
-Result<void> trust(SSL_CTX* context, const detail::TlsCore& options) {
+Result<void> trust(SSL_CTX* context, const detail::io::TlsCore& options) {
   auto list = read_certificates("CA", options.ca_file);
   if (!list) return list.error();
   X509_STORE* const store = SSL_CTX_get_cert_store(context);
@@ -164,7 +164,7 @@ int select_protocol(SSL*, const unsigned char** out, unsigned char* out_size,
 
 }  // namespace
 
-Result<Owned<SSL_CTX>> detail::TlsCore::make() const {
+Result<Owned<SSL_CTX>> detail::io::TlsCore::make() const {
   ERR_clear_error();
   Owned<SSL_CTX> made(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method()));
   SSL_CTX* const to = made.get();
@@ -210,9 +210,10 @@ Result<Owned<SSL_CTX>> detail::TlsCore::make() const {
   return made;
 }
 
-detail::TlsCore& detail::core(const TlsContext& context) noexcept { return *context.core_; }
+detail::io::TlsCore& detail::io::core(const TlsContext& context) noexcept { return *context.core_; }
 
-TlsContext::TlsContext(std::shared_ptr<detail::TlsCore> core) noexcept : core_(std::move(core)) {}
+TlsContext::TlsContext(std::shared_ptr<detail::io::TlsCore> core) noexcept
+    : core_(std::move(core)) {}
 TlsContext::~TlsContext() = default;
 TlsContext::TlsContext(const TlsContext&) noexcept = default;
 TlsContext& TlsContext::operator=(const TlsContext&) noexcept = default;
@@ -220,7 +221,7 @@ TlsContext& TlsContext::operator=(const TlsContext&) noexcept = default;
 Result<TlsContext> TlsContext::server(TlsServerOptions options) {
   if (options.certificate_file.empty() || options.key_file.empty())
     return error("a TLS server needs a certificate file and a key file");
-  auto core = std::make_shared<detail::TlsCore>();
+  auto core = std::make_shared<detail::io::TlsCore>();
   core->server = true;
   core->verify = !options.client_ca_file.empty();
   core->certificate_file = std::move(options.certificate_file);
@@ -236,7 +237,7 @@ Result<TlsContext> TlsContext::server(TlsServerOptions options) {
 Result<TlsContext> TlsContext::client(TlsClientOptions options) {
   if (options.certificate_file.empty() != options.key_file.empty())
     return error("a TLS client shows a certificate only with its key: give both files or none");
-  auto core = std::make_shared<detail::TlsCore>();
+  auto core = std::make_shared<detail::io::TlsCore>();
   core->verify = !options.insecure_skip_verification;
   core->certificate_file = std::move(options.certificate_file);
   core->key_file = std::move(options.key_file);

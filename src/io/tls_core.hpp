@@ -13,7 +13,7 @@
 #include "godwit/base/function.hpp"
 #include "godwit/io/tls.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::io {
 
 struct OpenSslFree {
   void operator()(SSL* ssl) const noexcept { SSL_free(ssl); }
@@ -50,4 +50,4 @@ struct TlsCore {
 /// unless the Stream is closed before.
 void tls_handshake(Stream& stream, Function<void(const Result<void>& how)> done);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::io

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "io/loop_core.hpp"
 #include "io/stream_state.hpp"
 #include "io/tls_core.hpp"
@@ -17,7 +18,7 @@ namespace godwit::inline v0 {
 namespace {
 
 using Handler = Stream::Handler;
-using detail::Owned;
+using detail::io::Owned;
 
 /// One record of TLS with all that may be around it.
 constexpr std::size_t input_bytes = (16u << 10) + 512;
@@ -33,13 +34,14 @@ constexpr std::size_t kept_output_bytes = 4u << 10;
 /// How long taken bytes are written on behalf of an owner who has closed.
 constexpr auto linger_time = std::chrono::seconds(10);
 
-class TlsStream final : public detail::StreamState,
+class TlsStream final : public detail::io::StreamState,
                         public Handler,
                         public std::enable_shared_from_this<TlsStream> {
  public:
   using OnHandshake = Function<void(const Result<void>& how)>;
 
-  TlsStream(Loop& loop, Stream plain, const detail::TlsCore& core, Owned<SSL> ssl, std::string host)
+  TlsStream(Loop& loop, Stream plain, const detail::io::TlsCore& core, Owned<SSL> ssl,
+            std::string host)
       : loop_(loop),
         plain_(std::move(plain)),
         ssl_(std::move(ssl)),
@@ -155,16 +157,7 @@ class TlsStream final : public detail::StreamState,
     if (phase_ == Phase::failed) wake();
   }
 
-  void wake() {
-    if (woken_) return;
-    loop_.post([self = weak_from_this()] {
-      if (const auto stream = self.lock()) {
-        stream->woken_ = false;
-        stream->step();
-      }
-    });
-    woken_ = true;
-  }
+  void wake() { wakeup_.signal(); }
 
   void step() {
     if (closed_ || busy_) return;
@@ -261,7 +254,7 @@ class TlsStream final : public detail::StreamState,
     plain_.close();
     companion_.reset();
     timer_.reset();
-    detail::core(loop_).forget(this);  // the last line: it may be the end of this
+    detail::io::core(loop_).forget(this);  // the last line: it may be the end of this
   }
 
   // --- bytes to and from OpenSSL
@@ -278,6 +271,7 @@ class TlsStream final : public detail::StreamState,
   std::string host_;  // whom a client wants
   Handler* handler_ = nullptr;
   OnHandshake on_handshake_;
+  Wakeup wakeup_{loop_, [this] { step(); }};
   std::optional<Timer> timer_;
   std::shared_ptr<void> companion_;
 
@@ -302,7 +296,6 @@ class TlsStream final : public detail::StreamState,
   bool dry_ = false;    // OpenSSL has nothing until more comes from below
   bool ended_ = false;  // on_end was told
   bool busy_ = false;   // inside of step()
-  bool woken_ = false;  // a step() is posted
   bool closed_ = false;
   const Duration handshake_time_;
   const std::size_t handshake_bytes_;
@@ -441,7 +434,7 @@ void TlsStream::close() noexcept {
   if (phase_ == Phase::open) say_goodbye();
   if (out_.empty() || write_error_) return vanish();
   try {
-    detail::core(loop_).lingering.push_back(shared_from_this());
+    detail::io::core(loop_).lingering.push_back(shared_from_this());
     timer_.emplace(loop_).start(linger_time, [this] { vanish(); });
   } catch (...) {
     vanish();
@@ -567,7 +560,7 @@ bool expect(SSL* ssl, const std::string& host) {
 }
 
 Result<Stream> make(Loop& loop, Stream plain, const TlsContext& context, std::string host) {
-  detail::TlsCore& core = detail::core(context);
+  detail::io::TlsCore& core = detail::io::core(context);
   ERR_clear_error();
   Owned<SSL> ssl = core.connection();
   if (!ssl) return error("OpenSSL has no memory for a TLS connection");
@@ -576,13 +569,13 @@ Result<Stream> make(Loop& loop, Stream plain, const TlsContext& context, std::st
   } else {
     if (host.ends_with('.')) host.pop_back();  // the root of DNS is no part of names in TLS
     if (host.empty() || host.find('\0') != host.npos || !expect(ssl.get(), host))
-      return error("\"" + host.substr(0, 256) + "\" is no host that TLS could ask for");
+      return error("TLS could not ask for a host \"" + host.substr(0, 256) + "\"");
     SSL_set_connect_state(ssl.get());
   }
   auto stream =
       std::make_shared<TlsStream>(loop, std::move(plain), core, std::move(ssl), std::move(host));
   if (!stream->connect_bio()) return error("OpenSSL has no memory for a TLS connection");
-  return detail::make_stream(std::move(stream));
+  return detail::io::make_stream(std::move(stream));
 }
 
 }  // namespace
@@ -600,7 +593,7 @@ Result<Stream> tls_connect(Loop& loop, Stream connection, const TlsContext& cont
   return make(loop, std::move(connection), context, host);
 }
 
-void detail::tls_handshake(Stream& stream, Function<void(const Result<void>& how)> done) {
+void detail::io::tls_handshake(Stream& stream, Function<void(const Result<void>& how)> done) {
   static_cast<TlsStream&>(state_of(stream)).handshake(std::move(done));
 }
 

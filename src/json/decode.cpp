@@ -25,6 +25,7 @@ std::string shown_name(std::string_view name) {
 /// What came, in a few words: scalars with their value, cut short.
 std::string shown(View view) {
   constexpr std::size_t longest = 60;
+  if (!view) return "nothing";
   switch (view.type()) {
     case Type::object:
       return "an object";
@@ -105,6 +106,7 @@ bool DecodeFailure::not_in(std::span<const std::string_view> allowed, View got) 
 }
 
 bool DecodeFailure::inside(std::string_view member) {
+  spend_bytes(member.size() + path_.size());  // a path is made for every attempt that fails
   std::string step = "/";
   for (char c : member) {
     if (c == '~') {
@@ -120,7 +122,7 @@ bool DecodeFailure::inside(std::string_view member) {
 }
 
 bool DecodeFailure::inside(std::size_t item) {
-  path_.insert(0, "/" + std::to_string(item));
+  path_.insert(0, std::to_string(item)).insert(0, 1, '/');
   return false;
 }
 
@@ -164,6 +166,29 @@ DecodeFailure DecodeFailure::take() {
 void DecodeFailure::put(DecodeFailure&& reason) noexcept {
   path_ = std::move(reason.path_);
   message_ = std::move(reason.message_);
+}
+
+void DecodeFailure::grant(View variant) noexcept {
+  // A good text is read a few times over at most. Once per decode for the bytes of the whole text,
+  // and for each variant by what it holds, however many there are.
+  constexpr std::size_t times = 16;
+  steps_ += 64 + times * static_cast<std::uint64_t>(variant.weight());
+  if (granted_bytes_ || !variant.tape_) return;
+  granted_bytes_ = true;
+  constexpr std::size_t small = 1u << 20;
+  bytes_ = small + 4 * times * static_cast<std::uint64_t>(variant.tape_->source.size());
+}
+
+bool DecodeFailure::spend_all(View view) {
+  if (!spend(view.weight())) return false;
+  std::size_t bytes = 0;
+  for (std::uint32_t end = view.index_ + static_cast<std::uint32_t>(view.weight());
+       view.index_ < end;) {
+    const char tag = view.tag();
+    if (tag == '"' || tag == 'b') bytes += view.text_at(view.index_).size();
+    view.index_ += tag == 'l' || tag == 'u' || tag == 'd' ? 2 : 1;
+  }
+  return spend_bytes(bytes);
 }
 
 bool DecodeFailure::give_up() {

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
+#include "godwit/base/work.hpp"
 #include "godwit/json/writer.hpp"
 #include "scan.hpp"
 #include "strict_parser.hpp"
@@ -52,6 +54,16 @@ struct Document::State {
     if (!text.empty()) std::memmove(copy.get(), text.data(), text.size());
     std::memset(copy.get() + text.size(), 0, padding);
     return {copy.get(), text.size()};
+  }
+
+  /// What was worked out about the last text, for one that comes now.
+  void forget_source(std::string_view text) noexcept {
+    tape.words = nullptr;
+    tape.strings = nullptr;
+    tape.source = text;
+    tape.known = {};
+    tape.walked = 0;
+    if (!tape.places.empty()) std::vector<detail::Place>().swap(tape.places);
   }
 
   bool fast(std::string_view text, const ParseOptions& options) {
@@ -151,8 +163,9 @@ Result<View> Document::parse(std::string_view text, const ParseOptions& options,
     s.failure.message = "the text is larger than 4 GiB";
     return s.failure.to_error();
   }
+  godwit::detail::base::count_work(text.size());
   if (spare < padding) text = s.padded(text);
-  s.tape = detail::Tape{.words = nullptr, .strings = nullptr, .source = text};
+  s.forget_source(text);
   if (!s.fast(text, options) && !s.strict_path(text, options)) return s.failure.to_error();
   const View view(&s.tape, 1);
   if (!s.bounded(view, options)) return s.failure.to_error();

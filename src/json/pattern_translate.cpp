@@ -264,7 +264,7 @@ class Translator {
     } else if (low == 0 && high == 1) {
       out_ += '?';
     } else if (low <= largest_count && (high == no_end || high <= largest_count)) {
-      out_ += "{" + std::to_string(low) + ",";
+      out_.append("{").append(std::to_string(low)).append(",");
       if (high != no_end) out_ += std::to_string(high);
       out_ += "}";
     } else {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "godwit/base/export.hpp"
+#include "godwit/base/work.hpp"
 #include "godwit/json/view.hpp"
 
 namespace godwit::inline v0::json::detail {
@@ -22,6 +23,7 @@ class Meter {
       spent_ = true;
       return false;
     }
+    godwit::detail::base::count_work(steps);
     left_ -= steps;
     return !spent_;
   }

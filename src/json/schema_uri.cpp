@@ -77,7 +77,7 @@ std::string without_dots(std::string_view in) {
 }
 
 std::string merged(const Parts& base, std::string_view path) {
-  if (base.authority && base.path.empty()) return "/" + std::string(path);
+  if (base.authority && base.path.empty()) return std::string(1, '/').append(path);
   const auto slash = base.path.rfind('/');
   if (slash == std::string_view::npos) return std::string(path);
   return std::string(base.path.substr(0, slash + 1)) + std::string(path);

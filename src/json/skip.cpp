@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "godwit/base/work.hpp"
 #include "scan.hpp"
 
 namespace godwit::inline v0::json::detail {
@@ -62,52 +63,89 @@ std::size_t skip_value(std::string_view source, std::size_t at) noexcept {
   return at;
 }
 
-// Walks tape and source in step, from the last known place if that is not behind the target.
-// Containers that end before the target are passed over whole.
-std::string_view source_of(const Tape& tape, std::uint32_t index) noexcept {
-  std::uint32_t word = 1;
-  std::size_t at = 0;
-  if (tape.known_index <= index) {
-    word = tape.known_index;
-    at = tape.known_offset;
-  }
-  at = skip_between(tape.source, at);
-  while (word < index) {
+namespace {
+
+/// How many words of the tape lie between two places that are remembered.
+constexpr std::uint32_t stride = 16;
+
+/// Walks tape and source in step until a word at or after the target begins. Containers that end
+/// before the target are passed over whole.
+Place walk(const Tape& tape, Place at, std::uint32_t target) noexcept {
+  std::size_t offset = skip_between(tape.source, at.offset);
+  std::uint32_t word = at.word;
+  while (word < target) {
     const std::uint64_t entry = tape.words[word];
     switch (static_cast<char>(entry >> 56)) {
       case '{':
       case '[': {
         const auto after = static_cast<std::uint32_t>(entry);
-        if (after <= index) {
-          at = skip_value(tape.source, at);
+        if (after <= target) {
+          offset = skip_value(tape.source, offset);
           word = after;
         } else {
-          ++at;
+          ++offset;
           ++word;
         }
         break;
       }
       case '}':
       case ']':
-        ++at;
+        ++offset;
         ++word;
         break;
       case 'l':
       case 'u':
       case 'd':
-        at = skip_value(tape.source, at);
+        offset = skip_value(tape.source, offset);
         word += 2;
         break;
       default:
-        at = skip_value(tape.source, at);
+        offset = skip_value(tape.source, offset);
         ++word;
         break;
     }
-    at = skip_between(tape.source, at);
+    offset = skip_between(tape.source, offset);
   }
-  tape.known_index = index;
-  tape.known_offset = at;
-  return tape.source.substr(at, skip_value(tape.source, at) - at);
+  return {word, static_cast<std::uint32_t>(offset)};
+}
+
+/// Remembers a place every few words, so that any value is found from one nearby.
+void remember_places(const Tape& tape) {
+  const auto words = static_cast<std::uint32_t>(tape.words[1]);
+  tape.places.reserve(words / stride + 1);
+  Place place{1, 0};
+  for (std::uint32_t target = 0; target < words; target += stride) {
+    place = walk(tape, place, target);
+    tape.places.push_back(place);
+  }
+}
+
+/// Where to start from for this target. Asking in order walks the source once, from the last place
+/// to the next. Going back means to begin at the front, which is all right now and then; once that
+/// has cost some times the length of the source, places are remembered.
+Place start_for(const Tape& tape, std::uint32_t target, std::size_t& walked) {
+  constexpr std::size_t short_source = 4'096;
+  if (tape.places.empty() && tape.walked > 4 * tape.source.size() + short_source) {
+    remember_places(tape);
+    walked += tape.source.size();
+  }
+  const Place near = tape.places.empty() ? Place{} : tape.places[target / stride];
+  return near.word <= tape.known.word && tape.known.word <= target ? tape.known : near;
+}
+
+}  // namespace
+
+std::string_view source_of(const Tape& tape, std::uint32_t index, std::size_t& walked) {
+  std::size_t steps = 0;
+  const Place from = start_for(tape, index, steps);
+  const Place place = walk(tape, from, index);
+  tape.walked += place.offset - from.offset;
+  tape.known = place;
+  const std::size_t end = skip_value(tape.source, place.offset);
+  steps += end - from.offset;
+  godwit::detail::base::count_work(steps);
+  walked += steps;
+  return tape.source.substr(place.offset, end - place.offset);
 }
 
 }  // namespace godwit::inline v0::json::detail

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "godwit/base/work.hpp"
 #include "number.hpp"
 
 namespace godwit::inline v0::json::detail {
@@ -45,6 +46,7 @@ class StrictParser {
   }
 
   std::optional<ParseError> run() {
+    godwit::detail::base::count_work(text_.size());
     words_.push_back(0);  // the root word, completed at the end
     if (text_.starts_with("\xef\xbb\xbf")) {
       fail("a byte order mark is not JSON; send plain UTF-8");

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "godwit/base/work.hpp"
 #include "godwit/json/writer.hpp"
 #include "number.hpp"
 
@@ -407,6 +408,7 @@ Object::Object(std::initializer_list<Member> members) {
 }
 
 const Value* Object::find(std::string_view key) const noexcept {
+  godwit::detail::base::count_work(members_.size() + 1);
   for (const Member& member : members_) {
     if (member.key == key) return &member.value;
   }
@@ -429,6 +431,10 @@ void Object::set(std::string key, Value value) {
   } else {
     members_.push_back({std::move(key), std::move(value)});
   }
+}
+
+void Object::append(std::string key, Value value) {
+  members_.push_back({std::move(key), std::move(value)});
 }
 
 bool Object::erase(std::string_view key) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "godwit/base/work.hpp"
 #include "number.hpp"
 #include "skip.hpp"
 
@@ -94,6 +95,9 @@ std::size_t View::size() const noexcept {
 
 View View::find(std::string_view key) const noexcept {
   View found;
+  if constexpr (godwit::detail::base::counts_work) {
+    godwit::detail::base::count_work(size() + 1);
+  }
   for (const auto [name, value] : members()) {
     if (detail::same_name(name, key)) found = value;
   }
@@ -102,6 +106,7 @@ View View::find(std::string_view key) const noexcept {
 
 View View::at(std::size_t position) const noexcept {
   for (View item : items()) {
+    godwit::detail::base::count_work(1);
     if (position-- == 0) return item;
   }
   return {};
@@ -117,6 +122,7 @@ std::optional<std::string_view> View::duplicate_key() const {
     const Members all = members();
     for (auto it = all.begin(); it != all.end(); ++it) {
       const std::string_view name = (*it).key;
+      godwit::detail::base::count_work(1);
       if (!filter.maybe_seen(name)) continue;
       for (auto earlier = all.begin(); earlier != it; ++earlier) {
         if (detail::same_name((*earlier).key, name)) return name;
@@ -127,15 +133,21 @@ std::optional<std::string_view> View::duplicate_key() const {
   std::vector<std::string_view> names;
   names.reserve(count);
   for (const auto [name, value] : members()) names.push_back(name);
+  godwit::detail::base::count_work(count * static_cast<std::size_t>(std::bit_width(count)));
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return std::nullopt;
   return *twice;
 }
 
-std::string_view View::source() const noexcept {
+std::string_view View::source() const {
+  std::size_t walked = 0;
+  return source(walked);
+}
+
+std::string_view View::source(std::size_t& walked) const {
   if (!tape_) return {};
-  return detail::source_of(*tape_, index_);
+  return detail::source_of(*tape_, index_, walked);
 }
 
 }  // namespace godwit::inline v0::json

@@ -13,10 +13,15 @@ Error carrier_error(std::string message, CarrierFailure failure) {
                      (failure.session_ended ? R"(,"session":"ended"})" : "}");
   return Error{.code = lost ? rpc::code::connection_closed : rpc::code::internal_error,
                .message = std::move(message),
-               .data = std::move(data)};
+               .data = std::move(data),
+               .cause = failure.session_ended ? Cause::not_connected
+                        : lost                ? Cause::connection_closed
+                                              : Cause::carrier};
 }
 
 std::optional<CarrierFailure> carrier_failure(const Error& error) {
+  // A server could write the same data.
+  if (error.cause != Cause::carrier && !is_connection_closed(error)) return std::nullopt;
   if (!error.data.starts_with(R"({"transport":"http")")) return std::nullopt;
   json::Document document;
   const auto data = document.parse(error.data);

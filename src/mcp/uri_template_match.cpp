@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "godwit/base/work.hpp"
 #include "mcp/uri_template_program.hpp"
 
 namespace godwit::inline v0 {
@@ -90,6 +91,7 @@ class Matcher {
   }
 
   void prepare(std::size_t i) {
+    detail::base::count_work(uri_.size() + 1);
     switch (nodes_[i].kind) {
       case Node::Kind::literal:
         return prepare_literal(i);
@@ -203,6 +205,7 @@ class Matcher {
                                        std::size_t max) const noexcept {
     std::optional<std::size_t> end;
     for (std::size_t length = 0;; ++length, ++p) {
+      detail::base::count_work(1);
       if (ends_value(i, p)) end = p;
       if (p == uri_.size() || length == max || !is_simple(uri_[p])) return end;
     }

@@ -15,9 +15,11 @@ Batch::Batch(Batch&& other) noexcept
 Batch::~Batch() {
   for (Waiting& call : calls_) {
     // Without a log: the peer may be gone by now.
-    detail::finish_call(
-        call.done, call.method,
-        Error{.code = code::cancelled, .message = "the batch was never sent", .data = {}}, Log());
+    detail::finish_call(call.done, call.method,
+                        Error{.code = code::cancelled,
+                              .message = "the batch was never sent",
+                              .cause = Cause::cancelled},
+                        Log());
   }
 }
 

@@ -5,50 +5,111 @@
 
 namespace godwit::inline v0::rpc::detail {
 
-void Mailbox::post(Letter letter) {
-  std::lock_guard lock(mutex_);
+void Letters::push(std::unique_ptr<Letter> letter) noexcept {
+  Letter* const last = letter.get();
+  (last_ ? last_->next : first_) = std::move(letter);
+  last_ = last;
+}
+
+std::unique_ptr<Letter> Letters::pop() noexcept {
+  std::unique_ptr<Letter> letter = std::move(first_);
+  if (!letter) return letter;
+  first_ = std::move(letter->next);
+  if (!first_) last_ = nullptr;
+  return letter;
+}
+
+void Letters::append(Letters& others) noexcept {
+  if (others.empty()) return;
+  (last_ ? last_->next : first_) = std::move(others.first_);
+  last_ = std::exchange(others.last_, nullptr);
+}
+
+void Letters::clear() noexcept {
+  while (pop()) {
+  }
+}
+
+void Mailbox::post(std::unique_ptr<Letter> letter) noexcept {
+  const std::lock_guard lock(mutex_);
   if (closed_) return;
-  letters_.push_back(std::move(letter));
-  // One wake-up until the letters are taken. Under the lock, so that close() is final: the host's
-  // callback is never called after it.
-  if (!has_mail_.exchange(true, std::memory_order_acq_rel) && wake_) wake_();
+  letters_.push(std::move(letter));
+  wake_up();
 }
 
-std::vector<Letter> Mailbox::take() {
-  std::lock_guard lock(mutex_);
+/// One wake-up until the letters are taken. Under the lock, so that close() is final: the host's
+/// callback is never called after it.
+void Mailbox::wake_up() noexcept {
+  if (has_mail_.exchange(true, std::memory_order_acq_rel) || !wake_) return;
+  try {
+    wake_();
+  } catch (...) {  // the next letter tries again
+    has_mail_.store(false, std::memory_order_release);
+  }
+}
+
+Letters Mailbox::take() noexcept {
+  const std::lock_guard lock(mutex_);
   has_mail_.store(false, std::memory_order_release);
-  return std::exchange(letters_, {});
+  return std::move(letters_);
 }
 
-void Mailbox::close() {
-  std::vector<Letter> dropped;  // destroyed after the lock is released
-  std::lock_guard lock(mutex_);
+void Mailbox::put_back(Letters& letters) noexcept {
+  if (letters.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  letters.append(letters_);
+  letters_.swap(letters);
+  wake_up();
+}
+
+void Mailbox::close() noexcept {
+  Letters dropped;  // destroyed after the lock is released
+  const std::lock_guard lock(mutex_);
   closed_ = true;
   wake_ = nullptr;
   dropped.swap(letters_);
 }
 
+bool Mailbox::closed() {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
 void DeferredCall::answer(std::string result) {
   if (answered_.exchange(true)) return;
-  mailbox_->post({shared_from_this(), std::move(result), std::nullopt, nullptr, route_, false});
+  answer_->request = shared_from_this();
+  answer_->text = std::move(result);
+  answer_->route = route_;
+  mailbox_->post(std::move(answer_));
 }
 
 void DeferredCall::fail(Error error) {
   if (answered_.exchange(true)) return;
-  mailbox_->post({shared_from_this(), {}, std::move(error), nullptr, route_, false});
+  answer_->request = shared_from_this();
+  answer_->error = std::move(error);
+  answer_->route = route_;
+  mailbox_->post(std::move(answer_));
 }
 
 void DeferredCall::threw(std::exception_ptr exception) noexcept {
+  Error error{.code = code::internal_error, .message = {}};  // what is left without memory
   try {
-    log.error(describe_throw("the handler of", method_, exception));
-    fail(internal_error());
-  } catch (...) {  // no memory even for that: the peer sees a timeout
+    log.limited(LogLevel::error, describe_throw("the handler of", method_, exception));
+    error = internal_error();
+  } catch (...) {
   }
+  fail(std::move(error));
 }
 
 void DeferredCall::send(std::string message) {
   if (answered_.load()) return;
-  mailbox_->post({shared_from_this(), std::move(message), std::nullopt, nullptr, route_, true});
+  auto letter = std::make_unique<Letter>();
+  letter->request = shared_from_this();
+  letter->text = std::move(message);
+  letter->route = route_;
+  letter->on_the_way = true;
+  mailbox_->post(std::move(letter));
 }
 
 std::string describe_throw(std::string_view what, std::string_view name,

@@ -30,26 +30,57 @@ class DeferredCall;
 
 struct Letter {
   std::shared_ptr<DeferredCall> request;  // null: a complete message to send, or work to do
-  std::string text;
-  std::optional<Error> error;
-  Function<void()> work;
+  std::string text{};
+  std::optional<Error> error{};
+  Function<void()> work{};
   Route route = 0;          // of a message to send
   bool on_the_way = false;  // a message of the request, not its answer
+  std::unique_ptr<Letter> next{};
+};
+
+/// Letters in order. Only making a letter needs memory, not moving it.
+class Letters {
+ public:
+  Letters() = default;
+  Letters(Letters&& other) noexcept { swap(other); }
+  Letters& operator=(Letters&&) = delete;
+  ~Letters() { clear(); }
+
+  void push(std::unique_ptr<Letter> letter) noexcept;
+  /// Null if there is none.
+  std::unique_ptr<Letter> pop() noexcept;
+  /// The others behind these.
+  void append(Letters& others) noexcept;
+  void clear() noexcept;
+  bool empty() const noexcept { return !first_; }
+  void swap(Letters& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(last_, other.last_);
+  }
+
+ private:
+  std::unique_ptr<Letter> first_;
+  Letter* last_ = nullptr;
 };
 
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
 class Mailbox {
  public:
   explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
-  void post(Letter letter);
-  std::vector<Letter> take();
-  void close();
+  void post(std::unique_ptr<Letter> letter) noexcept;
+  Letters take() noexcept;
+  /// What was taken and could not be looked at; it comes first the next time.
+  void put_back(Letters& letters) noexcept;
+  void close() noexcept;
+  bool closed();
   bool has_mail() const noexcept { return has_mail_.load(std::memory_order_acquire); }
 
  private:
+  void wake_up() noexcept;
+
   std::mutex mutex_;
   std::function<void()> wake_;
-  std::vector<Letter> letters_;
+  Letters letters_;
   bool closed_ = false;
   std::atomic<bool> has_mail_ = false;
 };
@@ -57,7 +88,10 @@ class Mailbox {
 class DeferredCall final : public InFlight, public std::enable_shared_from_this<DeferredCall> {
  public:
   DeferredCall(std::shared_ptr<Mailbox> mailbox, std::string method, std::optional<Id> id)
-      : mailbox_(std::move(mailbox)), method_(std::move(method)), id_(std::move(id)) {}
+      : mailbox_(std::move(mailbox)),
+        method_(std::move(method)),
+        id_(std::move(id)),
+        answer_(std::make_unique<Letter>()) {}
 
   void answer(std::string result) override;
   void fail(Error error) override;
@@ -88,6 +122,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   Route route_ = 0;
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
+  std::string label;
   std::size_t passed = 0;  // middleware whose `before` let the call through
 
  private:
@@ -97,6 +132,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::stop_source stop_;
   std::atomic<bool> answered_ = false;
   std::atomic<bool> taken_back_ = false;
+  std::unique_ptr<Letter> answer_;  // there before it is needed: an answer can always be given
 };
 
 /// `WHAT "NAME" threw: TEXT`, for the log.

@@ -123,6 +123,7 @@ Envelope read_envelope(json::View message, const Rules& rules) {
     return refuse(envelope, R"(there is neither "method" nor "result" nor "error")");
   }
   if ((seen & bit(result)) && (seen & bit(error))) {
+    envelope.is_error_with_null = envelope.result.is_null();
     return refuse(envelope, R"(a response must not have both "result" and "error")");
   }
   if (seen & bit(result)) {
@@ -164,6 +165,7 @@ std::optional<Error> read_error(json::View view, std::string& problem) {
   out.code = *number;
   out.message = *text;
   if (const json::View data = view.find("data")) out.data = data.source();
+  out.cause = Cause::peer;
   return out;
 }
 

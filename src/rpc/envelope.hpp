@@ -23,6 +23,8 @@ struct Envelope {
   bool has_unknown_members = false;
   /// An answer, good or bad: never answered itself, or two peers could argue forever.
   bool is_answer = false;
+  /// Invalid for nothing but a null result beside the error, as JSON-RPC 1.0 had it.
+  bool is_error_with_null = false;
   /// Why it is invalid, for the peer.
   std::string problem{};
 };

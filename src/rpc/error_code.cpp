@@ -23,6 +23,38 @@ bool begins_with(std::string_view text, std::string_view kind) {
                     [&](char a, char b) { return lower(a) == lower(b); });
 }
 
+/// Many servers send the kind as the message, or begin with it: it is said once.
+std::string_view after_kind(std::string_view message, ErrorKind kind) {
+  if (!begins_with(message, to_string(kind))) return message;
+  const std::string_view rest = message.substr(to_string(kind).size());
+  if (rest.empty()) return rest;
+  return rest.starts_with(": ") ? rest.substr(2) : message;
+}
+
+/// In what way a call ended on this side; empty if it did not.
+std::string_view ending(Cause cause) noexcept {
+  switch (cause) {
+    case Cause::timeout:
+      return "timeout";
+    case Cause::cancelled:
+      return "cancelled";
+    case Cause::connection_closed:
+      return "connection lost";
+    case Cause::not_connected:
+      return "not connected";
+    case Cause::busy:
+      return "busy";
+    case Cause::carrier:
+      return "transport error";
+    case Cause::in_process:
+      return "error";
+    case Cause::unspecified:
+    case Cause::peer:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 ErrorKind classify(std::int64_t code) noexcept {
@@ -61,16 +93,23 @@ bool is_client_fault(std::int64_t code) noexcept {
 }
 
 std::string explain(const Error& error) {
-  const std::string_view kind = to_string(classify(error.code));
-  std::string text = is_client_fault(error.code) ? "client error: " : "server error: ";
-  text.append(kind).append(" (").append(std::to_string(error.code)).append(")");
-  // Many servers send the kind as the message, or begin with it: say it once.
-  std::string_view message = error.message;
-  if (begins_with(message, kind)) {
-    const std::string_view rest = message.substr(kind.size());
-    if (rest.empty()) message = rest;
-    if (rest.starts_with(": ")) message = rest.substr(2);
+  if (const std::string_view how = ending(error.cause); !how.empty()) {
+    return std::string(how) + ": " + error.message;
   }
+  const ErrorKind kind = classify(error.code);
+  std::string_view message = error.message;
+  std::string text;
+  if (kind != ErrorKind::internal_error || error.code == code::internal_error) {
+    text = is_client_fault(error.code)  ? "client error: "
+           : error.cause == Cause::peer ? "server error: "
+                                        : "";
+    text += to_string(kind);
+    message = after_kind(message, kind);
+  } else {
+    const bool reserved = error.code >= code::reserved_first && error.code <= code::reserved_last;
+    text = reserved ? "server error" : "application error";
+  }
+  text.append(" (").append(std::to_string(error.code)).append(")");
   if (!message.empty()) text.append(": ").append(message);
   return text;
 }
@@ -94,6 +133,12 @@ Error internal_error(std::string detail) {
 
 Error server_error(ServerErrorCode code, std::string message) {
   return Error{.code = code.value(), .message = std::move(message), .data = {}};
+}
+
+Error connection_closed(std::string message) {
+  return Error{.code = code::connection_closed,
+               .message = std::move(message),
+               .cause = Cause::connection_closed};
 }
 
 Error application_error(std::int64_t code, std::string message) {

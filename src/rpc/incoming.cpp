@@ -56,8 +56,9 @@ class Peer::Impl::Incoming final : public detail::Call {
   }
 
   void fail(Error error) override {
+    if (deferred_) return deferred_->fail(std::move(error));  // it has left the stack already
     take_back();
-    Outcome outcome(envelope_.method, !wants_answer(), took());
+    Outcome outcome(envelope_.method, !wants_answer(), took(), context_.label());
     outcome.failed_ = true;
     outcome.error_ = std::move(error);
     finish(outcome);
@@ -88,6 +89,7 @@ class Peer::Impl::Incoming final : public detail::Call {
     call->route_ = impl_.output.route();
     call->batch = batch_;
     call->started = started_ ? *started_ : impl_.options.clock->now();
+    call->label = context_.label();
     call->passed = passed_;
     if (call->id()) {
       impl_.in_flight.emplace(*call->id(), call);
@@ -114,22 +116,21 @@ class Peer::Impl::Incoming final : public detail::Call {
       }
       ++passed_;
       if (impl_.closed) {
-        fail(Error{.code = code::connection_closed, .message = "the connection is closed"});
+        fail(connection_closed("the connection is closed"));
         return false;
       }
     }
     return true;
   }
 
-  void threw() noexcept {
+  /// May throw itself if there is not even memory for an error: then nobody answers.
+  void threw() {
     const std::exception_ptr exception = std::current_exception();
     if (deferred_) return deferred_->threw(exception);
-    try {
-      impl_.complain(LogLevel::error,
-                     detail::describe_throw("the handler of", envelope_.method, exception));
-      if (!done_) fail(internal_error());
-    } catch (...) {  // not even memory for an error: the caller sees a timeout
-    }
+    impl_.complain(LogLevel::error,
+                   detail::describe_throw("the handler of", envelope_.method, exception));
+    if (done_) std::rethrow_exception(exception);  // while its answer was being sent
+    fail(internal_error());
   }
 
  private:
@@ -162,7 +163,7 @@ class Peer::Impl::Incoming final : public detail::Call {
   void end_checked() {
     const std::string result = out_->substr(result_begin_);
     take_back();
-    Outcome outcome(envelope_.method, !wants_answer(), took());
+    Outcome outcome(envelope_.method, !wants_answer(), took(), context_.label());
     if (wants_answer()) outcome.result_ = result;
     finish(outcome);
   }

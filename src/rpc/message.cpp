@@ -155,6 +155,19 @@ ErrorResponse make_error(std::optional<Id> id, Error error) {
   return {.id = std::move(id), .error = std::move(error), .extra = {}};
 }
 
+Role role_of(json::View message) {
+  unsigned methods = 0;
+  unsigned ids = 0;
+  unsigned outcomes = 0;
+  for (const auto [key, value] : message.members()) {
+    if (key == "method") ++methods;
+    if (key == "id") ++ids;
+    if (key == "result" || key == "error") ++outcomes;
+  }
+  if (methods > 0) return outcomes == 0 ? Role::call : Role::none;
+  return outcomes > 0 && ids <= 1 ? Role::answer : Role::none;
+}
+
 Result<ClientMessage> as_client_message(Message message) {
   if (auto* request = std::get_if<Request>(&message)) return ClientMessage(std::move(*request));
   if (auto* notification = std::get_if<Notification>(&message)) {

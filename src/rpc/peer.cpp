@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "godwit/base/rollback.hpp"
 #include "peer_impl.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -53,7 +54,7 @@ Peer::Peer(Output& output, std::shared_ptr<const Router> router,
 }
 
 Peer::~Peer() {
-  on_close(Error{.code = code::connection_closed, .message = "the connection was destroyed"});
+  impl_->close(nullptr);
   if (impl_->busy > 0) {
     impl_->orphaned = true;
     static_cast<void>(impl_.release());  // the last Busy on the stack deletes it
@@ -79,34 +80,34 @@ void Peer::receive(json::View message) {
 }
 
 void Peer::on_unreadable(const Error& error) {
-  if (!impl_->closed) impl_->unreadable(error);
-}
-
-void Peer::on_close(const Error& reason) {
   Impl& impl = *impl_;
   if (impl.closed) return;
   const Impl::Busy busy(impl);
-  const Error why = reason;  // it may live in something that a callback destroys
-  impl.closed = true;
-  impl.mailbox->close();
-  impl.waiting_messages.clear();
-  impl.timers.clear();
-  const auto in_flight = std::exchange(impl.in_flight, {});
-  const auto notifications = std::exchange(impl.notifications, {});
-  for (const auto& [id, call] : in_flight) impl.abandon(*call, why);
-  for (const auto& call : notifications) impl.abandon(*call, why);
-  impl.fail_pending(why);
+  impl.tell_garbage({});
+  if (!impl.closed) impl.unreadable(error);
 }
+
+void Peer::on_failure(const Id& id, const Error& error) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  const auto number = impl.pending.find(id);
+  if (!number) return;
+  const Impl::Busy busy(impl);
+  PendingCall call = *impl.pending.take(*number);
+  finish_call(call.done, call.method, error, impl.options.log);
+}
+
+void Peer::on_close(const Error& reason) { impl_->close(&reason); }
 
 void Peer::end_of_input(const Error& reason) {
   Impl& impl = *impl_;
   if (impl.closed) return;
   const Impl::Busy busy(impl);
   const Error why = reason;
-  impl.input_ended = true;
   // A stop callback may answer, which changes the tables: walk over copies.
   const auto in_flight = impl.in_flight;
   const auto notifications = impl.notifications;
+  impl.input_ended = true;
   for (const auto& [id, call] : in_flight) call->request_stop();
   for (const auto& call : notifications) call->request_stop();
   impl.fail_pending(why);
@@ -125,13 +126,13 @@ std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
   if (closed) {
     return Error{.code = code::connection_closed,
                  .message = "the connection is closed; " + name + " was not sent",
-                 .data = {}};
+                 .cause = Cause::not_connected};
   }
   if (full) {
     return Error{.code = code::busy,
                  .message = std::to_string(limits.pending_calls) +
                             " calls are waiting for an answer already; " + name + " was not sent",
-                 .data = {}};
+                 .cause = Cause::busy};
   }
   return internal_error(name + " has " + std::to_string(bytes) + " bytes, more than " +
                         std::to_string(limits.message_bytes_out) + ", and was not sent");
@@ -166,11 +167,15 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
     finish_call(done, request.method_, *std::move(error), log);
     return {};
   }
+  Impl& impl = *impl_;
+  const Impl::Busy busy(impl);
+  Rollback unsent([&] { impl.pending.take(request.number_); });  // the caller gets the exception
   await(request.number_, std::move(request.id_), std::string(request.method_), std::move(done),
         options);
-  request.finished_ = true;
   if (!options.fields.empty()) output_.set_fields(options.fields);
+  request.finished_ = true;
   output_.finish_message(request.begin_);
+  unsent.dismiss();
   return CallHandle{request.number_};
 }
 
@@ -179,7 +184,7 @@ void Peer::finish_notification(Outgoing& notification) {
   notification.out_.push_back('}');
   if (auto error =
           refusal(notification.method_, notification.out_.size() - notification.begin_, 0)) {
-    return impl_->options.log.error(error->message);
+    return impl_->complain(LogLevel::error, error->message);
   }
   notification.finished_ = true;
   output_.finish_message(notification.begin_);
@@ -189,9 +194,10 @@ void Peer::send_raw(std::string_view message) {
   Impl& impl = *impl_;
   if (impl.closed) return;
   if (message.size() > impl.options.limits.message_bytes_out) {
-    return impl.options.log.error(
+    return impl.complain(
+        LogLevel::error,
         "a notification has " + std::to_string(message.size()) + " bytes, more than " +
-        std::to_string(impl.options.limits.message_bytes_out) + ", and was not sent");
+            std::to_string(impl.options.limits.message_bytes_out) + ", and was not sent");
   }
   const Impl::Busy busy(impl);
   Output& output = output_;
@@ -225,7 +231,7 @@ bool Peer::cancel(CallHandle handle, std::string_view reason) {
   const Impl::Busy busy(impl);
   const Error error{.code = code::cancelled,
                     .message = json::quote(call->method) + " was cancelled: " + std::string(reason),
-                    .data = {}};
+                    .cause = Cause::cancelled};
   impl.give_up(*call, error);
   return true;
 }
@@ -250,7 +256,9 @@ bool Peer::cancel_incoming(const Id& id) {
   const std::shared_ptr<DeferredCall> call = found->second;
   const Impl::Busy busy(impl);
   impl.forget(call);
-  impl.abandon(*call, Error{.code = code::cancelled, .message = "the request was cancelled"});
+  impl.abandon(*call, Error{.code = code::cancelled,
+                            .message = "the request was cancelled",
+                            .cause = Cause::cancelled});
   if (impl.closed) return true;
   if (call->batch) {
     const Via via(impl, call->route());
@@ -272,15 +280,22 @@ std::optional<TimePoint> Peer::next_deadline() const {
 Poster Peer::poster() const { return Poster(impl_->mailbox); }
 
 void Poster::operator()(Function<void()> work) const {
-  if (mailbox_) mailbox_->post({nullptr, {}, std::nullopt, std::move(work), 0, false});
+  if (!mailbox_) return;
+  auto letter = std::make_unique<Letter>();
+  letter->work = std::move(work);
+  mailbox_->post(std::move(letter));
 }
+
+bool Poster::closed() const { return !mailbox_ || mailbox_->closed(); }
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {
   const std::optional<TimePoint> before = next_deadline();
   const TimerHandle timer{++impl_->last_timer, later(impl_->options.clock->now(), after)};
   if (impl_->closed) return timer;
-  impl_->timers.emplace(std::pair(timer.when, timer.number), std::move(work));
+  const auto made = impl_->timers.emplace(std::pair(timer.when, timer.number), std::move(work));
+  Rollback undo([&] { impl_->timers.erase(made.first); });
   deadline_may_have_moved(before);
+  undo.dismiss();
   return timer;
 }
 
@@ -307,7 +322,7 @@ void Peer::expire(TimePoint now) {
     impl.give_up(*call, Error{.code = code::request_timeout,
                               .message = "no answer to " + json::quote(call->method) + " within " +
                                          seconds_text(call->timeout),
-                              .data = {}});
+                              .cause = Cause::timeout});
   }
   const std::uint64_t newest = impl.last_timer;  // those made meanwhile wait for the next time
   while (!impl.closed && !impl.timers.empty()) {
@@ -322,10 +337,11 @@ void Peer::expire(TimePoint now) {
 void Peer::process() {
   Impl& impl = *impl_;
   const Impl::Busy busy(impl);
-  std::vector<Letter> letters = impl.mailbox->take();
-  for (Letter& letter : letters) {
+  detail::Letters letters = impl.mailbox->take();
+  const Rollback rest([&] { impl.mailbox->put_back(letters); });  // if one of them throws
+  while (const std::unique_ptr<Letter> letter = letters.pop()) {
     if (impl.closed) return;
-    impl.deliver(letter);
+    impl.deliver(*letter);
   }
 }
 

@@ -14,20 +14,30 @@ namespace {
 /// A plain handler that runs longer than this holds up everything else on its connection.
 constexpr Duration slow_handler = std::chrono::milliseconds(100);
 
+/// What a larger message is parsed into, many times its size, is not kept for the next one.
+constexpr std::size_t most_reused = 256u << 10;
+
 }  // namespace
 
 // Input.
 
 void Peer::Impl::message(std::string_view text, std::size_t spare) {
   if (text.size() > options.limits.message_bytes_in) {
+    tell_garbage(text);
+    if (closed) return;
     return unreadable(invalid_request("the message has " + std::to_string(text.size()) +
                                       " bytes, more than " +
                                       std::to_string(options.limits.message_bytes_in)));
   }
-  const Result<json::View> root = document.parse(text, parse_options, spare);
+  std::optional<json::Document> own;
+  json::Document& parsed = text.size() > most_reused ? own.emplace() : document;
+  const Result<json::View> root = parsed.parse(text, parse_options, spare);
   if (!root) {
+    tell_garbage(text);
+    if (closed) return;
     Error error = root.error();
     error.message = parse_error(std::move(error.message)).message;
+    if (output.refuse(error)) return complain(LogLevel::warning, error.message);
     return unreadable(error);
   }
   message(*root);
@@ -53,7 +63,9 @@ void Peer::Impl::after_message() {
 
 void Peer::Impl::batch(json::View array) {
   if (auto problem = detail::batch_problem(array, rules, options.limits)) {
-    return unreadable(*problem);
+    fail_answered(array, *problem);
+    if (!closed) unreadable(*problem);
+    return;
   }
   const auto answers = std::make_shared<BatchAnswers>();
   for (json::View item : array.items()) {
@@ -62,6 +74,21 @@ void Peer::Impl::batch(json::View array) {
   }
   answers->dispatching = false;
   send_if_complete(*answers, output.route());
+}
+
+void Peer::Impl::fail_answered(json::View array, const Error& problem) {
+  if (pending.size() == 0) return;
+  for (json::View item : array.items()) {
+    const Envelope envelope = detail::read_envelope(item, rules);
+    const auto number = envelope.is_answer ? pending.find(envelope.id) : std::nullopt;
+    if (!number) continue;
+    PendingCall call = *pending.take(*number);
+    finish_call(call.done, call.method,
+                internal_error("the other side answered " + json::quote(call.method) +
+                               " in a batch that was refused: " + problem.message),
+                options.log);
+    if (closed) return;
+  }
 }
 
 void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
@@ -77,6 +104,8 @@ void Peer::Impl::entry(json::View view, const BatchPtr& batch) {
       break;
   }
   if (envelope.is_answer) return response(envelope);
+  if (!batch && options.garbage) tell_garbage(view.source());
+  if (closed) return;
   refuse(envelope.id, envelope.problem, batch);
 }
 
@@ -85,6 +114,16 @@ void Peer::Impl::refuse(json::View id, const std::string& problem, const BatchPt
   if (!id) return unreadable(error, batch);
   complain(LogLevel::warning, "a message was refused: " + problem);
   answer(id, &error, {}, batch);
+}
+
+void Peer::Impl::tell_garbage(std::string_view text) noexcept {
+  if (!options.garbage) return;
+  try {
+    options.garbage(text);
+  } catch (...) {
+    complain(LogLevel::error,
+             detail::describe_throw("", "PeerOptions::garbage", std::current_exception()));
+  }
 }
 
 void Peer::Impl::response(const Envelope& envelope) {
@@ -106,10 +145,15 @@ void Peer::Impl::response(const Envelope& envelope) {
   if (envelope.kind == Envelope::Kind::invalid) {
     complain(LogLevel::warning,
              "the response to " + json::quote(call.method) + " is invalid: " + envelope.problem);
-    return finish_call(call.done, call.method,
-                       internal_error("the other side sent an invalid response to " +
-                                      json::quote(call.method) + ": " + envelope.problem),
-                       options.log);
+    std::string unreadable;
+    std::optional<Error> said = detail::read_error(envelope.error, unreadable);
+    if (said && envelope.is_error_with_null) {
+      return finish_call(call.done, call.method, *std::move(said), options.log);
+    }
+    std::string why = "the other side sent an invalid response to " + json::quote(call.method) +
+                      ": " + envelope.problem;
+    if (said) why += "; its error says " + json::quote(said->message);
+    return finish_call(call.done, call.method, internal_error(std::move(why)), options.log);
   }
   if (envelope.kind == Envelope::Kind::error_response) {
     std::string problem;
@@ -123,8 +167,9 @@ void Peer::Impl::warn_if_slow(std::string_view method, TimePoint before) {
   if (options.clock->coarse() - before < slow_handler) return;
   method = method.substr(0, 200);
   if (slow_methods.size() < 100 && slow_methods.emplace(method).second) {
-    options.log.warning("the handler of " + json::quote(method) +
-                        " held its connection for more than 100 ms; mark it rpc::blocking");
+    complain(LogLevel::warning,
+             "the handler of " + json::quote(method) +
+                 " held its connection for more than 100 ms; mark it rpc::blocking");
   }
 }
 
@@ -140,6 +185,15 @@ bool Peer::Impl::forget(const DeferredPtr& call) {
 
 void Peer::Impl::deliver(Letter& letter) {
   if (letter.work) return run(letter.work, "posted work");
+  try {
+    deliver_to(letter);
+  } catch (...) {
+    if (closed || !output.give_up(letter.route)) throw;
+    options.log.caught("an answer could not be sent");
+  }
+}
+
+void Peer::Impl::deliver_to(Letter& letter) {
   const Via via(*this, letter.route);
   if (!letter.request) return self.send_raw(letter.text);
   DeferredCall& call = *letter.request;
@@ -148,7 +202,7 @@ void Peer::Impl::deliver(Letter& letter) {
     return;
   }
   if (!forget(letter.request)) return;
-  Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started);
+  Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started, call.label);
   outcome.failed_ = letter.error.has_value();
   if (letter.error) outcome.error_ = *std::move(letter.error);
   if (call.id()) outcome.result_ = letter.text;
@@ -173,17 +227,51 @@ void Peer::Impl::run(Function<void()>& work, std::string_view what) noexcept {
     const Via via(*this, 0);
     work();
   } catch (...) {
-    complain(LogLevel::error, detail::describe_throw("", what, std::current_exception()));
+    options.log.caught(what);
   }
 }
 
-void Peer::Impl::abandon(DeferredCall& call, Error reason) {
+void Peer::Impl::abandon(DeferredCall& call, const Error& reason) noexcept {
   call.cancel();
   if (call.passed == 0) return;
-  Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started);
-  outcome.failed_ = true;
-  outcome.error_ = std::move(reason);
-  settle(outcome, call.passed);
+  try {
+    Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started, call.label);
+    outcome.failed_ = true;
+    outcome.cancelled_ = true;
+    outcome.error_ = reason;
+    settle(outcome, call.passed);
+  } catch (...) {
+    options.log.caught("middleware was not told that a call is over");
+  }
+}
+
+void Peer::Impl::close(const Error* reason) noexcept {
+  if (closed) return;
+  const Busy staying(*this);
+  Error why{.code = reason ? reason->code : code::connection_closed, .message = {}};
+  why.cause = reason ? reason->cause : Cause::connection_closed;
+  try {
+    if (reason) {
+      why = *reason;  // which may live in something that a callback destroys
+    } else {
+      why.message = "the connection was destroyed";
+    }
+  } catch (...) {  // the code says it
+  }
+  closed = true;
+  mailbox->close();
+  waiting_messages.clear();
+  // Their destructors may be code of the program.
+  const auto dropped = std::exchange(timers, {});
+  while (!in_flight.empty()) {
+    const auto last = in_flight.extract(in_flight.begin());
+    abandon(*last.mapped(), why);
+  }
+  while (!notifications.empty()) {
+    const auto last = notifications.extract(notifications.begin());
+    abandon(*last.value(), why);
+  }
+  fail_pending(why);
 }
 
 void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
@@ -199,21 +287,24 @@ void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
   finish_call(call.done, call.method, reason, options.log);
 }
 
-void Peer::Impl::fail_pending(const Error& reason) {
+void Peer::Impl::fail_pending(const Error& reason) noexcept {
   if (options.ended && !std::exchange(end_told, true)) {
     try {
       options.ended(reason);
     } catch (...) {
-      complain(LogLevel::error,
-               detail::describe_throw("", "PeerOptions::ended", std::current_exception()));
+      options.log.caught("PeerOptions::ended threw");
     }
   }
-  for (PendingCall& call : pending.take_all()) {
-    Error error = reason;
-    error.code = code::connection_closed;
-    error.message = "no answer to " + json::quote(call.method) + ": the connection is closed (" +
-                    reason.message + ")";
-    finish_call(call.done, call.method, std::move(error), options.log);
+  while (auto call = pending.take_first()) {
+    Error error{.code = code::connection_closed, .message = {}};
+    error.cause = Cause::connection_closed;
+    try {
+      error.message = "no answer to " + json::quote(call->method) + ": the connection is closed (" +
+                      reason.message + ")";
+      error.data = reason.data;
+    } catch (...) {  // the code says it
+    }
+    finish_call(call->done, call->method, std::move(error), options.log);
   }
 }
 

@@ -101,14 +101,10 @@ struct Peer::Impl {
   std::unordered_map<Id, DeferredPtr, IdHash> in_flight;
   std::unordered_set<DeferredPtr> notifications;  // deferred ones
   std::string scratch;                            // results nobody wants
-  LogThrottle throttle;
-  LogThrottle error_throttle;  // of their own, so that bad input cannot push bugs out of the log
   std::unordered_set<std::string> slow_methods;
 
   void complain(LogLevel level, std::string_view line) {
-    if (!options.log.enabled(level)) return;
-    LogThrottle& bound = level == LogLevel::error ? error_throttle : throttle;
-    bound.write(options.log, level, options.clock->now(), line);
+    if (options.log.enabled(level)) options.log.limited(level, line, options.clock->now());
   }
 
   // Input.
@@ -121,11 +117,15 @@ struct Peer::Impl {
   /// What came while a message was being handled.
   void after_message();
   void batch(json::View array);
+  /// Ends the own calls that a batch answers which is refused.
+  void fail_answered(json::View array, const Error& problem);
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
   void response(const detail::Envelope& envelope);
   /// Answers a message that breaks the rules, under its id if it has a usable one.
   void refuse(json::View id, const std::string& problem, const BatchPtr& batch);
+  /// Tells the host of something that is no message.
+  void tell_garbage(std::string_view text) noexcept;
   void warn_if_slow(std::string_view method, TimePoint before);
 
   // Outcomes.
@@ -134,17 +134,21 @@ struct Peer::Impl {
   /// before.
   bool forget(const DeferredPtr& call);
   std::size_t load() const noexcept { return in_flight.size() + notifications.size(); }
-  /// Sends the answer of a deferred call, or the message it wants sent on the way.
+  /// Sends the answer of a deferred call, or the message it wants sent on the way. If that
+  /// throws, whoever waits for the answer is told by the carrier; if it cannot, this throws.
   void deliver(detail::Letter& letter);
+  void deliver_to(detail::Letter& letter);
   /// Runs work of the program that has no one to report to but the log.
   /// Not on the way of any request.
   void run(Function<void()>& work, std::string_view what) noexcept;
   /// Ends a deferred call that left the tables without an answer.
-  void abandon(detail::DeferredCall& call, Error reason);
+  void abandon(detail::DeferredCall& call, const Error& reason) noexcept;
   /// Ends an own call that left its table without an answer, and tells the other side.
   void give_up(detail::PendingCall& call, const Error& reason);
   /// Ends all own calls, because no answer can come any more.
-  void fail_pending(const Error& reason);
+  void fail_pending(const Error& reason) noexcept;
+  /// The end, which needs no memory: without any, those who wait hear less about it.
+  void close(const Error* reason) noexcept;
   /// Lets middleware see and change the outcome of a call.
   void settle(Outcome& outcome, std::size_t passed);
   void complain_about_notification(std::string_view method, const Error& error);

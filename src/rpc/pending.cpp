@@ -1,6 +1,7 @@
 #include "pending.hpp"
 
 #include "deferred.hpp"
+#include "godwit/base/rollback.hpp"
 
 namespace godwit::inline v0::rpc::detail {
 
@@ -10,16 +11,22 @@ void finish_call(Function<void(Result<json::View>)>& done, std::string_view meth
     done(std::move(outcome));
   } catch (...) {
     try {
-      log.error(describe_throw("the callback of", method, std::current_exception()));
-    } catch (...) {  // no memory to say so
+      log.limited(LogLevel::error,
+                  describe_throw("the callback of", method, std::current_exception()));
+    } catch (...) {
+      log.error("a callback threw, and there is no memory to say which");
     }
   }
 }
 
 void PendingTable::add(std::uint64_t number, PendingCall call) {
-  if (!call.id.integer()) named_.emplace(call.id, number);
-  deadlines_.emplace(call.deadline, number);
-  calls_.emplace(number, std::move(call));
+  const auto deadline = deadlines_.emplace(call.deadline, number).first;
+  Rollback undo([&] { deadlines_.erase(deadline); });
+  const auto entry = calls_.emplace(number, std::move(call)).first;
+  Rollback undo_entry([&] { calls_.erase(entry); });
+  if (!entry->second.id.integer()) named_.emplace(entry->second.id, number);
+  undo_entry.dismiss();
+  undo.dismiss();
 }
 
 std::optional<std::uint64_t> PendingTable::find(json::View id) const {
@@ -35,6 +42,18 @@ std::optional<std::uint64_t> PendingTable::find(json::View id) const {
   const auto text = id.as_string();
   if (!text || named_.empty()) return std::nullopt;
   const auto found = named_.find(Id(*text));
+  if (found == named_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::uint64_t> PendingTable::find(const Id& id) const {
+  if (const auto number = id.integer()) {
+    const auto found =
+        *number < 0 ? calls_.end() : calls_.find(static_cast<std::uint64_t>(*number));
+    if (found == calls_.end() || !found->second.id.integer()) return std::nullopt;
+    return found->first;
+  }
+  const auto found = named_.find(id);
   if (found == named_.end()) return std::nullopt;
   return found->second;
 }
@@ -59,20 +78,19 @@ std::optional<PendingCall> PendingTable::take_due(TimePoint now) {
   return take(deadlines_.begin()->second);
 }
 
-std::vector<PendingCall> PendingTable::take_all() {
-  std::vector<PendingCall> all;
-  all.reserve(calls_.size());
-  while (!deadlines_.empty()) all.push_back(*take(deadlines_.begin()->second));
-  return all;
+std::optional<PendingCall> PendingTable::take_first() {
+  if (deadlines_.empty()) return std::nullopt;
+  return take(deadlines_.begin()->second);
 }
 
 bool PendingTable::extend(std::uint64_t number, TimePoint deadline, Duration timeout) {
   const auto found = calls_.find(number);
   if (found == calls_.end()) return false;
-  deadlines_.erase({found->second.deadline, number});
+  auto entry = deadlines_.extract({found->second.deadline, number});
+  entry.value().first = deadline;
+  deadlines_.insert(std::move(entry));
   found->second.deadline = deadline;
   found->second.timeout = timeout;
-  deadlines_.emplace(deadline, number);
   return true;
 }
 

@@ -39,11 +39,13 @@ class PendingTable {
   void add(std::uint64_t number, PendingCall call);
   /// The call that this id belongs to, by type and value.
   std::optional<std::uint64_t> find(json::View id) const;
+  std::optional<std::uint64_t> find(const Id& id) const;
   const PendingCall* get(std::uint64_t number) const;
   std::optional<PendingCall> take(std::uint64_t number);
   /// The first call whose deadline is not after `now`.
   std::optional<PendingCall> take_due(TimePoint now);
-  std::vector<PendingCall> take_all();
+  /// The one that waits shortest.
+  std::optional<PendingCall> take_first();
   bool extend(std::uint64_t number, TimePoint deadline, Duration timeout);
 
   std::optional<TimePoint> next_deadline() const;

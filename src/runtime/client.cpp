@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "client_state.hpp"
-#include "godwit/transport/command.hpp"
 
 namespace godwit::inline v0 {
 
@@ -69,6 +68,11 @@ Result<Client> Client::open(std::shared_ptr<State> state) {
   return client;
 }
 
+Result<Client> Client::open_again(std::shared_ptr<State> state) {
+  state->reopens = true;
+  return open(std::move(state));
+}
+
 Result<Client> Client::spawn(std::vector<std::string> argv, ClientOptions options) {
   ProcessOptions process;
   process.argv = std::move(argv);
@@ -80,8 +84,8 @@ Result<Client> Client::spawn(ProcessOptions process, ClientOptions options) {
   // Shared, because a restart needs it again and a Function cannot be copied.
   const auto template_ = std::make_shared<ProcessOptions>(std::move(process));
   const Limits limits = options.limits;
-  return connect(
-      [template_, limits](Loop& loop) -> Result<std::unique_ptr<rpc::Transport>> {
+  return open_again(std::make_shared<State>(
+      std::move(options), [template_, limits](State& target, OnConnected done) {
         ProcessOptions mine;
         mine.argv = template_->argv;
         mine.environment = template_->environment;
@@ -93,11 +97,11 @@ Result<Client> Client::spawn(ProcessOptions process, ClientOptions options) {
         if (template_->on_stderr) {
           mine.on_stderr = [template_](std::string_view line) { template_->on_stderr(line); };
         }
-        auto made = CommandTransport::spawn(loop, std::move(mine), Framing::newline, limits);
-        if (!made) return std::move(made).error();
-        return std::unique_ptr<rpc::Transport>(*std::move(made));
-      },
-      std::move(options));
+        auto made = CommandTransport::spawn(target.loop, std::move(mine), Framing::newline, limits);
+        if (!made) return done(std::move(made).error());
+        target.command = made->get();
+        done(std::unique_ptr<rpc::Transport>(*std::move(made)));
+      }));
 }
 
 Result<Client> Client::connect(TransportFactory factory, ClientOptions options) {
@@ -114,7 +118,7 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
   if (url.starts_with(tcp)) {
     const auto address = Address::parse(url.substr(tcp.size()));
     if (!address) return bad_url(url, address.error().message);
-    return open(std::make_shared<State>(
+    return open_again(std::make_shared<State>(
         std::move(options), [address = *address, socket](State& state, OnConnected done) {
           state.connector.emplace(connect_tcp(state.loop, address, std::move(done), socket));
         }));
@@ -122,7 +126,7 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
   if (url.starts_with(unix_)) {
     const std::string path(url.substr(unix_.size()));
     if (!path.starts_with('/')) return bad_url(url, "write unix:///path, with an absolute path");
-    return open(
+    return open_again(
         std::make_shared<State>(std::move(options), [path, socket](State& state, OnConnected done) {
           state.connector.emplace(connect_unix(state.loop, path, std::move(done), socket));
         }));
@@ -139,7 +143,7 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
     if (!tls) return tls.error();
     const WebSocketConnectOptions ws{
         .websocket = {.limits = options.limits}, .fields = *fields, .connect = {.tls = *tls}};
-    return open(std::make_shared<State>(
+    return open_again(std::make_shared<State>(
         std::move(options), [to = *parsed, ws](State& state, OnConnected done) {
           state.websocket.emplace(connect_websocket(state.loop, to, std::move(done), ws));
         }));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 namespace godwit::inline v0 {
 
@@ -11,13 +12,32 @@ void Client::State::run_thread() {
       try {
         self->loop.run();
         return;
-      } catch (const std::exception& e) {  // of a callback of the program
-        self->options.log.error(std::string("a callback of the client threw: ") + e.what());
-      } catch (...) {
-        self->options.log.error("a callback of the client threw");
+      } catch (const std::bad_alloc&) {
+        self->options.log.caught("the connection is closed");
+        self->break_off();
+      } catch (...) {  // of a callback of the program
+        self->options.log.caught("a callback of the client threw");
       }
     }
   });
+}
+
+/// Memory ran out somewhere: an answer may be lost, and nobody may wait for it. The next call
+/// begins a new connection.
+void Client::State::break_off() noexcept {
+  why.code = rpc::code::connection_closed;
+  why.message = "out of memory";  // short enough to need none
+  phase = Phase::closed;
+  connector.reset();
+  websocket.reset();
+  session.reset();
+  connection.reset();
+  try {
+    tell_waiting(why);
+    if (finished) finish();
+  } catch (...) {
+    options.log.caught("a callback of the client threw");
+  }
 }
 
 void Client::State::close() {
@@ -61,15 +81,18 @@ void Client::State::on_transport(Result<std::unique_ptr<rpc::Transport>> transpo
   if (!transport) {
     phase = Phase::closed;
     why = std::move(transport).error();
+    if (why.cause == Cause::unspecified) why.cause = Cause::not_connected;
     return tell_waiting(why);
   }
   ClientOptions mine = options;
   if (const Verdict before = known(); !before.revision.empty()) mine.verdict = before;
+  if (skip_probe) mine.lifecycle = Lifecycle::stateful;
   session.emplace(std::move(mine));
   connection.emplace(loop, *std::move(transport), session->router(), session->peer_options());
-  connection->on_close([this](const Error& reason) { on_closed(reason); });
-  session->start(connection->peer(),
-                 [this](Result<void> outcome) { on_started(std::move(outcome)); });
+  connection->on_close([this](const Error& reason) { or_break_off([&] { on_closed(reason); }); });
+  session->start(connection->peer(), [this](Result<void> outcome) {
+    or_break_off([&] { on_started(std::move(outcome)); });
+  });
 }
 
 void Client::State::on_started(Result<void> outcome) {
@@ -77,6 +100,19 @@ void Client::State::on_started(Result<void> outcome) {
   if (!outcome) {
     why = std::move(outcome).error();
     phase = Phase::closing;
+    if (reopens && !skip_probe && session->ended_at_probe()) {
+      skip_probe = true;
+      options.log.info(
+          "the server ended at the question whether it is stateless; trying again "
+          "with the handshake");
+      return connection->close();  // those who wait lead to the next one
+    }
+    if (std::exchange(skip_probe, false)) {
+      why.message +=
+          "; it was tried twice, because the first connection ended at the question "
+          "whether the server is stateless";
+    }
+    if (command && is_timeout(why)) why.message += command->stderr_quote();
     {
       const std::lock_guard lock(mutex);
       facts = {};  // they may be what was wrong
@@ -98,10 +134,12 @@ void Client::State::on_closed(const Error& reason) {
   // The reason why the beginning failed says more than that it ended.
   if (phase != Phase::closing) {
     why = Error{.code = rpc::code::connection_closed,
-                .message = "the connection is closed (" + reason.message + ")"};
+                .message = "the connection is closed (" + reason.message + ")",
+                .cause = Cause::not_connected};
   }
   phase = Phase::closed;
   session.reset();
+  command = nullptr;
   connection.reset();
   if (finished) return finish();
   if (!waiting.empty()) open();  // they came while it ended
@@ -109,12 +147,14 @@ void Client::State::on_closed(const Error& reason) {
 
 void Client::State::tell_waiting(Result<ClientSession*> outcome) {
   for (Work& work : std::exchange(waiting, {})) {
-    // The work of one may end the connection for the next.
-    if (outcome && (phase != Phase::ready || !session)) {
-      work(why);
-    } else {
-      work(outcome);
-    }
+    or_break_off([&] {
+      // The work of one may end the connection for the next.
+      if (outcome && (phase != Phase::ready || !session)) {
+        work(why);
+      } else {
+        work(outcome);
+      }
+    });
   }
 }
 
@@ -134,6 +174,7 @@ void Client::State::tear_down() {
 void Client::State::finish() {
   listens.clear();
   session.reset();
+  command = nullptr;
   connection.reset();
   guard.reset();
   loop.stop();
@@ -185,7 +226,7 @@ void Client::State::listen_ended(std::uint64_t number, Result<void> outcome) {
   bool lost = !session || !session->ready();
   if (!outcome) {
     lost = lost || HttpTransport::is_passing(outcome.error()) ||
-           (entry->broken && outcome.error().code == rpc::code::request_timeout);
+           (entry->broken && is_timeout(outcome.error()));
   }
   if (lost && options.restart && !finished && !entry->agreed) {
     const bool held = !entry->broken && steady_clock().now() - entry->since >= long_enough;

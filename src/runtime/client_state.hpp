@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,8 +17,10 @@
 #include "godwit/io/connector.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/runtime/client.hpp"
+#include "godwit/transport/command.hpp"
 #include "godwit/transport/connection.hpp"
 #include "godwit/transport/socket.hpp"
 #include "godwit/transport/websocket.hpp"
@@ -64,7 +67,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     try {
       return outcome.get();
     } catch (const std::future_error&) {  // the client went away with the work undone
-      return Error{.code = rpc::code::connection_closed, .message = "the client was closed"};
+      return rpc::connection_closed("the client was closed");
     }
   }
 
@@ -110,6 +113,17 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void tell_waiting(Result<ClientSession*> outcome);
   void tear_down();
   void finish();
+  void break_off() noexcept;
+  /// Runs one step. If memory runs out in it, the connection is broken off, soon.
+  template <class F>
+  void or_break_off(F&& step) {
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      options.log.caught("the connection is closed");
+      breaking_off.signal();
+    }
+  }
 
   struct Renewable {
     SubscriptionFilter filter{};
@@ -143,6 +157,10 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
 
   ClientOptions options;
   Opener opener;
+  /// Whether the opener may be used again for a server that ends at the probe.
+  bool reopens = false;
+  bool skip_probe = false;              // because it did
+  CommandTransport* command = nullptr;  // while there is a program
   Loop loop;
   std::optional<Loop::Work> guard;  // keeps the loop running without a connection
   std::thread thread;
@@ -151,7 +169,10 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   Phase phase = Phase::closed;
   bool opened_before = false;
   bool finished = false;  // the client is being destroyed
-  Error why{.code = rpc::code::connection_closed, .message = "the client was closed"};
+  /// Of calls that are not begun.
+  Error why{.code = rpc::code::connection_closed,
+            .message = "the client was closed",
+            .cause = Cause::not_connected};
   std::optional<Connector> connector;
   std::optional<WebSocketConnector> websocket;
   std::optional<ClientSession> session;
@@ -160,6 +181,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   std::map<std::uint64_t, std::shared_ptr<Renewable>> listens;
   std::uint64_t last_listen = 0;
   Timer renewal{loop};
+  Wakeup breaking_off{loop, [this] { break_off(); }};
   Duration renewal_pause = shortest_pause;
 
   mutable std::mutex mutex;

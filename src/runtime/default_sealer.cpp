@@ -6,7 +6,7 @@
 
 #include "godwit/seal/aes_sealer.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::runtime {
 
 namespace {
 
@@ -37,4 +37,4 @@ void ensure_sealer(Server& server) {
   if (!server.options().sealer) server.set_default_sealer(std::make_shared<LazySealer>());
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::runtime

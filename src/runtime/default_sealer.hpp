@@ -3,9 +3,9 @@
 
 #include "godwit/server/server.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::runtime {
 
 /// Gives the server one, unless it has one.
 void ensure_sealer(Server& server);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::runtime

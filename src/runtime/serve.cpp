@@ -1,12 +1,12 @@
 #include "godwit/runtime/serve.hpp"
 
 #include <csignal>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <string>
 
 #include "default_sealer.hpp"
-#include "godwit/http/proxies.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/signals.hpp"
 #include "godwit/io/tls.hpp"
@@ -18,13 +18,13 @@ namespace godwit::inline v0 {
 
 namespace {
 
-using detail::ServeOptions;
+using detail::runtime::ServeOptions;
 using Place = ServeOptions::Place;
 
 /// Where to listen; an error if that would be careless.
 Result<Address> wanted_address(const ServeOptions& options) {
   Result<Address> address = Address::parse(options.target);
-  if (!address || http::is_loopback(address->host) || options.expose) return address;
+  if (!address || is_loopback(address->host) || options.expose) return address;
   return error("refusing to listen on " + address->text() +
                ": everybody who can reach it could call this server. Listen on 127.0.0.1 behind a "
                "proxy that asks who it is, or say --expose if this is what you want");
@@ -45,6 +45,19 @@ void read_again(const std::optional<TlsContext>& tls) {
   std::cerr << (read ? "the certificate was read again"
                      : "the old certificate stays: " + read.error().message)
             << std::endl;
+}
+
+/// Signals that end the server, or let it read its certificate again. Nothing is called before the
+/// loop runs.
+Result<Signals> stopped_by(Loop& loop, const std::optional<TlsContext>& tls,
+                           std::function<void()> stop) {
+  const auto on_signal = [&tls, stop = std::move(stop)](int number) {
+    if (number == SIGHUP) return read_again(tls);
+    stop();
+  };
+  // Without a certificate SIGHUP keeps its meaning: the terminal is gone.
+  return tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
+             : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
 }
 
 Result<std::string> open(RpcServer& server, const ServeOptions& options,
@@ -78,6 +91,10 @@ Result<void> serve_streams(Server& server, const ServeOptions& options) {
   if (!tls) return tls.error();
   Loop loop;
   RpcServer connections(loop, server.router(), server.peer_options());
+  connections.on_closed([&] { loop.stop(); });
+  // Before anybody is told that there is a server to be stopped.
+  const auto signals = stopped_by(loop, *tls, [&] { connections.close(); });
+  if (!signals) return signals.error();
   const Result<std::string> address = open(connections, options, *tls);
   if (!address) return address.error();
   if (options.place == Place::websocket) {
@@ -86,16 +103,10 @@ Result<void> serve_streams(Server& server, const ServeOptions& options) {
   } else if (options.place != Place::stdio) {
     std::cerr << "listening on " << *address << std::endl;
   }
-  const auto on_signal = [&](int number) {
-    if (number == SIGHUP) return read_again(*tls);
-    connections.close();
-  };
-  // Without a certificate SIGHUP keeps its meaning: the terminal is gone.
-  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
-                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
-  if (!signals) return signals.error();
-  connections.on_closed([&] { loop.stop(); });
-  loop.run();
+  loop.run(server.options().log);
+  if (const auto& lost = connections.stdio_failure()) {
+    return error("answers to the client were lost, because stdout failed: " + lost->message);
+  }
   return {};
 }
 
@@ -115,26 +126,24 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
     server.use(web.endpoint.metrics->middleware());
   }
   web.endpoint.access.hosts = options.hosts;
+  web.endpoint.proxies.networks = options.proxies;
   web.endpoint.access.origins = options.origins;
   web.endpoint.stateful = options.stateful;
   web.endpoint.stateless = options.stateless;
   web.threads = options.threads;
   Loop loop;
-  Result<WebServer> listening = WebServer::listen(loop, server, *address, web);
-  if (!listening) return std::move(listening).error();
+  std::optional<WebServer> listening;
+  const auto signals = stopped_by(loop, *tls, [&] { listening->drain([&] { loop.stop(); }); });
+  if (!signals) return signals.error();
+  Result<WebServer> made = WebServer::listen(loop, server, *address, web);
+  if (!made) return std::move(made).error();
+  listening.emplace(*std::move(made));
   std::cerr << "listening on " << listening->url() << std::endl;
-  if (!http::is_loopback(address->host)) {
+  if (!is_loopback(address->host)) {
     std::cerr << "anybody who can reach this address can call the server"
               << (web.tls ? "" : ", and read along") << std::endl;
   }
-  const auto on_signal = [&](int number) {
-    if (number == SIGHUP) return read_again(*tls);
-    listening->drain([&] { loop.stop(); });
-  };
-  const auto signals = *tls ? Signals::open(loop, {SIGINT, SIGTERM, SIGHUP}, on_signal)
-                            : Signals::open(loop, {SIGINT, SIGTERM}, on_signal);
-  if (!signals) return signals.error();
-  loop.run();
+  loop.run(server.options().log);
   return {};
 }
 
@@ -153,7 +162,7 @@ int serve(Server& server, int argc, char** argv) {
               << ServeOptions::usage();
     return 0;
   }
-  detail::ensure_sealer(server);
+  detail::runtime::ensure_sealer(server);
   std::signal(SIGPIPE, SIG_IGN);
   const Result<void> served = options->place == Place::http ? serve_http(server, *options)
                                                             : serve_streams(server, *options);

@@ -7,7 +7,7 @@
 
 #include "godwit/io/address.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::runtime {
 
 namespace {
 
@@ -86,6 +86,13 @@ constexpr Option known[] = {
        o.origins.push_back(v.ends_with('/') ? v.substr(0, v.size() - 1) : v);
        return {};
      }},
+    {"--trusted-proxy", true, With::http,
+     [](Options& o, const std::string& v) -> std::string {
+       const auto network = IpNetwork::parse(v);
+       if (!network) return "expected an address or a network: 127.0.0.1 or 10.0.0.0/8";
+       o.proxies.push_back(*network);
+       return {};
+     }},
     {"--threads", true, With::http,
      [](Options& o, const std::string& v) -> std::string {
        const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), o.threads);
@@ -148,6 +155,7 @@ std::string_view ServeOptions::usage() noexcept {
          "  --tls-key FILE       its private key\n"
          "With --http:\n"
          "  --sse PATH           serve the transport of 2024 there, too\n"
+         "  --trusted-proxy IP   believe what this address says in X-Forwarded-For\n"
          "  --threads N          serve on N threads (1)\n"
          "  --era ERA            clients to serve: both (the default), stateful or stateless\n"
          "  --health PATH        answer there whether the server is well\n"
@@ -186,4 +194,4 @@ Result<ServeOptions> ServeOptions::parse(int argc, char** argv) {
   return options;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::runtime

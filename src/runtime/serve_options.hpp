@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "godwit/base/result.hpp"
+#include "godwit/io/ip_address.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::runtime {
 
 struct ServeOptions {
   enum class Place { stdio, tcp, unix_socket, http, websocket, help } place = Place::stdio;
@@ -21,6 +22,7 @@ struct ServeOptions {
   std::string certificate{};
   std::string key{};
   std::vector<std::string> hosts{};
+  std::vector<IpNetwork> proxies{};
   std::vector<std::string> origins{};
   unsigned threads = 1;
   bool stateful = true;
@@ -32,4 +34,4 @@ struct ServeOptions {
   static std::string_view usage() noexcept;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::runtime

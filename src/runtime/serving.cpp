@@ -29,7 +29,7 @@ struct Serving::State {
       loop.stop();
     });
     const Loop::Work work(loop);
-    loop.run();
+    loop.run(server.options().log);
     connection.reset();
   }
 };
@@ -66,7 +66,7 @@ void Serving::close() {
 
 Serving serve(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
               PeerFacts facts) {
-  detail::ensure_sealer(server);
+  detail::runtime::ensure_sealer(server);
   auto state = std::make_unique<Serving::State>();
   Serving::State* inside = state.get();
   inside->thread =

@@ -6,9 +6,10 @@
 
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/json/schema.hpp"
 #include "godwit/rpc/error_code.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
@@ -22,6 +23,9 @@ struct SavedAnswer {
   std::string key{};
   std::string digest{};
   std::optional<json::Value> value{};  // nothing: it is still pending
+  // Of the explicit style: the question, to check the answer and to ask again.
+  std::optional<std::string> method{};
+  std::optional<std::string> params{};
 };
 struct SavedEffect {
   std::string key{};
@@ -81,6 +85,11 @@ std::string canonical(json::View value) {
   return out;
 }
 
+void log_misfit(const Log& log, std::string_view key, std::string_view why) {
+  log.limited(LogLevel::warning, "an answer did not fit the question " + json::quote(key) +
+                                     " and is asked for again: " + std::string(why));
+}
+
 std::string random_name() {
   std::random_device random;
   std::string out;
@@ -88,6 +97,58 @@ std::string random_name() {
     append_hex(out, std::uint64_t{random()} << 32 | random());
   }
   return out;
+}
+
+std::optional<std::string> misfit_of(const WireQuestion& question, const json::Value& answer) {
+  const auto why = [](const auto& decoded) -> std::optional<std::string> {
+    if (decoded) return std::nullopt;
+    return decoded.error().message;
+  };
+  struct Roots {
+    std::vector<Root> roots{};
+  };
+  switch (question.operation) {
+    case mcp::Operation::create_message:
+      return why(json::decode<SamplingResult>(answer));
+    case mcp::Operation::list_roots:
+      return why(json::decode<Roots>(answer));
+    case mcp::Operation::elicit:
+      break;
+    default:
+      return std::nullopt;
+  }
+  Result<ElicitResult> result = json::decode<ElicitResult>(answer);
+  if (!result || result->action != ElicitAction::accept) return why(result);
+  const Result<json::Value> params = json::parse(question.params);
+  if (!params || !params->contains("requestedSchema")) return std::nullopt;  // a url to open
+  const Result<json::Schema> schema = json::Schema::compile((*params)["requestedSchema"]);
+  if (!schema) return std::nullopt;  // the handler's mistake: nothing to check against
+  // A field that was left empty may come as null.
+  json::Object content;
+  if (result->content) {
+    for (json::Member& member : *result->content) {
+      if (!member.value.is_null()) content.set(member.key, std::move(member.value));
+    }
+  }
+  const json::Validation validation = schema->validate(json::Value(std::move(content)));
+  if (validation.ok()) return std::nullopt;
+  return validation.text();
+}
+
+std::vector<WireQuestion> Asks::take_misfits(const Log& log) {
+  std::vector<WireQuestion> again;
+  if (!is_explicit) return again;
+  for (const WireQuestion& question : pending) {
+    const auto at = answers.find(question.key);
+    if (at == answers.end() || at->second.error) continue;
+    const std::optional<std::string> why = misfit_of(question, at->second.value);
+    if (!why) continue;
+    log_misfit(log, question.key, *why);
+    if (again.empty()) misfit = *why;
+    answers.erase(at);
+    again.push_back(question);
+  }
+  return again;
 }
 
 std::string Asks::save(std::int64_t expires) const {
@@ -101,7 +162,12 @@ std::string Asks::save(std::int64_t expires) const {
     saved.asks.push_back({.key = key, .digest = answered.digest, .value = answered.value});
   }
   for (const WireQuestion& question : pending) {
-    saved.asks.push_back({.key = question.key, .digest = question.digest});
+    SavedAnswer ask{.key = question.key, .digest = question.digest};
+    if (is_explicit) {
+      ask.method = mcp::stateless_dialect().name_of(question.operation);
+      ask.params = question.params;
+    }
+    saved.asks.push_back(std::move(ask));
   }
   for (const auto& [key, result] : done) saved.done.push_back({.key = key, .result = result});
   return json::encode(saved);
@@ -123,7 +189,14 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
     if (ask.value) {
       asks.answers[ask.key] = {std::move(ask.digest), *std::move(ask.value), std::nullopt};
     } else {
-      asks.pending.push_back({std::move(ask.key), {}, {}, std::move(ask.digest)});
+      WireQuestion question{std::move(ask.key), {}, {}, std::move(ask.digest)};
+      if (ask.method && ask.params) {
+        const mcp::Method* method = mcp::stateless_dialect().find(*ask.method, mcp::Side::client);
+        if (!method) return rpc::invalid_params("the request state is not of this server");
+        question.operation = method->operation;
+        question.params = *std::move(ask.params);
+      }
+      asks.pending.push_back(std::move(question));
     }
   }
   for (SavedEffect& effect : saved->done) {
@@ -134,7 +207,8 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
 
 void Asks::take(json::View responses, bool first_round) {
   for (const auto [key, value] : responses.members()) {
-    if (!value.is_object()) continue;  // no answer has that shape: asked again
+    // No answer has another shape: asked again.
+    if (!value.is_object() && !is_explicit) continue;
     if (first_round) {
       answers[std::string(key)] = {{}, json::Value(value), std::nullopt};
       continue;
@@ -147,4 +221,4 @@ void Asks::take(json::View responses, bool first_round) {
   }
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

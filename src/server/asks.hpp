@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "godwit/base/log.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/value.hpp"
 #include "godwit/mcp/sealer.hpp"
@@ -16,7 +17,7 @@
 #include "godwit/server/input_required.hpp"
 #include "mcp/era/dialect.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 /// A question in the words of the wire.
 struct WireQuestion {
@@ -27,6 +28,11 @@ struct WireQuestion {
   /// the same key is what it finds.
   std::string digest;
 };
+
+/// Why this is no answer to the question; nothing if it is one.
+std::optional<std::string> misfit_of(const WireQuestion& question, const json::Value& answer);
+
+void log_misfit(const Log& log, std::string_view key, std::string_view why);
 
 /// A short name for a text; equal for equal texts.
 std::string digest_of(std::string_view text);
@@ -51,6 +57,7 @@ struct Asks {
 
   // Of the present run of the handler.
   std::vector<WireQuestion> pending;
+  std::string misfit;       // why the first of them is asked again, in the explicit style
   WireQuestion last_asked;  // the one whose answer was given out last
   std::set<std::string, std::less<>> used;
   std::size_t known = 0;     // answers of earlier rounds
@@ -77,6 +84,9 @@ struct Asks {
   /// Takes the answers to what was pending. Those to other questions are ignored; on the first
   /// round, where nothing was asked yet, all are taken.
   void take(json::View responses, bool first_round);
+  /// Of the explicit style, whose handler is given the answers as they came: forgets those that do
+  /// not fit what was pending, and gives the questions that are to be asked again.
+  std::vector<WireQuestion> take_misfits(const Log& log);
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -4,7 +4,7 @@
 
 #include "mcp/encode.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
@@ -33,6 +33,12 @@ std::optional<std::size_t> read_cursor(ListKind kind, std::string_view cursor) {
 }
 
 }  // namespace
+
+json::Validation ToolEntry::check(json::View arguments) const {
+  static const json::Value none = json::Object{};
+  if (!input) return {};
+  return arguments ? input->validate(arguments) : input->validate(none);
+}
 
 Catalog::Catalog(const Tables& tables, const ServerOptions& options)
     : page_size_(options.page_size),
@@ -175,4 +181,4 @@ std::string Catalog::render(ListKind kind, const mcp::Dialect& dialect, std::siz
   return text;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -22,10 +22,16 @@
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
+
+/// What an entry is: decides what its handler may answer with, and how that is sent.
+enum class EntryKind : std::uint8_t { tool, prompt, resource, custom };
 
 /// What all things that answer calls have in common.
 struct Entry {
+  explicit Entry(EntryKind kind_) noexcept : kind(kind_) {}
+
+  const EntryKind kind;
   std::shared_ptr<const WorkHandler> handler;
   std::optional<Duration> timeout;
   std::size_t concurrency = 0;
@@ -36,26 +42,44 @@ struct Entry {
 };
 
 struct ToolEntry : Entry {
+  ToolEntry() noexcept : Entry(EntryKind::tool) {}
+
   Tool tool;
   std::optional<json::Schema> input;  // to check arguments that the handler does not check itself
   std::optional<json::Schema> output;
   std::vector<mcp::ParamHeader> param_headers;
   bool checks_itself = false;
   bool check_arguments = true;
+
+  /// What the schema says about arguments; those that were left out are an object without members.
+  json::Validation check(json::View arguments) const;
 };
+/// The entry as a tool's; nullptr if it is something else. The only way down from an Entry.
+inline const ToolEntry* as_tool(const Entry& entry) noexcept {
+  return entry.kind == EntryKind::tool ? static_cast<const ToolEntry*>(&entry) : nullptr;
+}
+
 struct PromptEntry : Entry {
+  PromptEntry() noexcept : Entry(EntryKind::prompt) {}
+
   Prompt prompt;
 };
 struct ResourceEntry : Entry {
+  ResourceEntry() noexcept : Entry(EntryKind::resource) {}
+
   Resource resource;
   CacheHint cache;
 };
 struct TemplateEntry : Entry {
+  TemplateEntry() noexcept : Entry(EntryKind::resource) {}
+
   ResourceTemplate resource;
   std::optional<UriTemplate> uri;
   CacheHint cache;
 };
 struct MethodEntry : Entry {
+  MethodEntry() noexcept : Entry(EntryKind::custom) {}
+
   std::string name;
   bool notification = false;
 };
@@ -100,6 +124,11 @@ class Table {
     if (at == index_.end()) return false;
     changed = std::exchange(rows_[at->second].enabled, enabled) != enabled;
     return true;
+  }
+  /// Also one that is hidden; nullptr if there is none of that name.
+  Ptr find(const std::string& name) const {
+    const auto at = index_.find(name);
+    return at == index_.end() ? nullptr : rows_[at->second].entry;
   }
   std::vector<Ptr> shown() const {
     std::vector<Ptr> out;
@@ -201,4 +230,4 @@ class Catalog {
       pages_[list_kinds];  // by dialect and first entry
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

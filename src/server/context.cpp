@@ -5,7 +5,7 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::server {
 
 Exchange::~Exchange() = default;
 Work::~Work() = default;
@@ -24,7 +24,7 @@ RawJson reduce_to_form(json::Value schema) {
   return RawJson{form.dump()};
 }
 
-}  // namespace detail
+}  // namespace detail::server
 
 TraceContext Context::trace() const {
   const json::View meta = exchange_->meta();
@@ -37,7 +37,7 @@ TraceContext Context::trace() const {
 }
 
 Result<ElicitAction> Context::ask(UrlAsk url) {
-  detail::Question question{.kind = detail::Question::Kind::url};
+  detail::server::Question question{.kind = detail::server::Question::Kind::url};
   question.elicit.mode = ElicitRequest::Mode::url;
   question.elicit.message = std::move(url.message);
   question.elicit.url = std::move(url.url);
@@ -49,7 +49,7 @@ Result<ElicitAction> Context::ask(UrlAsk url) {
 }
 
 Result<SamplingResult> Context::ask(SampleAsk sample) {
-  detail::Question question{.kind = detail::Question::Kind::sample};
+  detail::server::Question question{.kind = detail::server::Question::Kind::sample};
   question.sample = std::move(sample.request);
   Result<json::Value> answer = exchange_->ask(sample.key, std::move(question));
   if (!answer) return std::move(answer).error();
@@ -59,8 +59,8 @@ Result<SamplingResult> Context::ask(SampleAsk sample) {
 }
 
 Result<std::vector<Root>> Context::ask(RootsAsk roots) {
-  Result<json::Value> answer =
-      exchange_->ask(roots.key, detail::Question{.kind = detail::Question::Kind::roots});
+  Result<json::Value> answer = exchange_->ask(
+      roots.key, detail::server::Question{.kind = detail::server::Question::Kind::roots});
   if (!answer) return std::move(answer).error();
   struct Listed {
     std::vector<Root> roots{};
@@ -71,14 +71,14 @@ Result<std::vector<Root>> Context::ask(RootsAsk roots) {
 }
 
 InputRequired& InputRequired::form(std::string key, std::string message, RawJson schema) {
-  detail::Question question{.kind = detail::Question::Kind::form};
+  detail::server::Question question{.kind = detail::server::Question::Kind::form};
   question.elicit.message = std::move(message);
   question.elicit.requestedSchema = std::move(schema);
   return add(std::move(key), std::move(question));
 }
 
 InputRequired& InputRequired::url(std::string key, std::string message, std::string url) {
-  detail::Question question{.kind = detail::Question::Kind::url};
+  detail::server::Question question{.kind = detail::server::Question::Kind::url};
   question.elicit.mode = ElicitRequest::Mode::url;
   question.elicit.message = std::move(message);
   question.elicit.url = std::move(url);
@@ -86,13 +86,14 @@ InputRequired& InputRequired::url(std::string key, std::string message, std::str
 }
 
 InputRequired& InputRequired::sample(std::string key, SamplingRequest request) {
-  detail::Question question{.kind = detail::Question::Kind::sample};
+  detail::server::Question question{.kind = detail::server::Question::Kind::sample};
   question.sample = std::move(request);
   return add(std::move(key), std::move(question));
 }
 
 InputRequired& InputRequired::roots(std::string key) {
-  return add(std::move(key), detail::Question{.kind = detail::Question::Kind::roots});
+  return add(std::move(key),
+             detail::server::Question{.kind = detail::server::Question::Kind::roots});
 }
 
 }  // namespace godwit::inline v0

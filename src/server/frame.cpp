@@ -7,7 +7,7 @@
 #include "mcp/encode.hpp"
 #include "result.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 // Answering.
 
@@ -22,6 +22,7 @@ void Frame::run(bool replay) {
     }
   }
   entry_->handler->invoke(*this);
+  if (lost_) std::rethrow_exception(lost_);
 }
 
 void Frame::release() noexcept {
@@ -75,8 +76,8 @@ void Frame::refuse(Error error) {
 
 void Frame::text(std::string_view text) {
   if (suspend()) return;
-  switch (request_.kind) {
-    case WorkKind::tool: {
+  switch (kind()) {
+    case EntryKind::tool: {
       json::Writer& writer = begin();
       writer.raw_key("\"content\":");
       writer.begin_array();
@@ -84,29 +85,30 @@ void Frame::text(std::string_view text) {
       writer.end_array();
       return end(writer, nullptr, nullptr);
     }
-    case WorkKind::prompt:
+    case EntryKind::prompt:
       return prompt(PromptResult{.messages = {user_says(TextContent{.text = std::string(text)})}});
-    case WorkKind::resource:
+    case EntryKind::resource:
       return read(ReadResult{.contents = {TextResourceContents{.uri = std::string(request_.uri),
                                                                .mimeType = *request_.mime_type,
                                                                .text = std::string(text)}}});
-    case WorkKind::custom:
+    case EntryKind::custom:
       return structured(json::quote(text));
   }
 }
 
 bool Frame::output_fits(std::string_view json) {
-  const auto* tool = static_cast<const ToolEntry*>(entry_.get());
-  if (!tool->output) return true;
+  const ToolEntry* tool = as_tool(*entry_);
+  if (!tool || !tool->output) return true;
   // The session's document is for its own thread.
   std::optional<json::Document> own;
-  json::Document& document = late_ ? own.emplace() : session_.document;
+  const bool borrow = !late_ && json.size() <= Session::most_reused;
+  json::Document& document = borrow ? session_.document : own.emplace();
   const Result<json::View> value = document.parse(json);
   if (value && tool->output->valid(*value)) return true;
-  session_.server().options.log.error(
-      "the result of the tool " + json::quote(tool->tool.name) +
-      " does not fit its output schema: " +
-      (value ? tool->output->validate(*value).text() : value.error().message));
+  session_.server().options.log.limited(
+      LogLevel::error, "the result of the tool " + json::quote(tool->tool.name) +
+                           " does not fit its output schema: " +
+                           (value ? tool->output->validate(*value).text() : value.error().message));
   refuse(rpc::internal_error("the result of the tool does not fit its output schema"));
   return false;
 }
@@ -131,8 +133,8 @@ void Frame::own_object(std::string_view json) {
     }
   }
   if (!object) {
-    session_.server().options.log.error("the result of " + json::quote(request_.method) +
-                                        " must be an object");
+    session_.server().options.log.limited(
+        LogLevel::error, "the result of " + json::quote(request_.method) + " must be an object");
     return refuse(rpc::internal_error());
   }
   if (!knows_result_type(type)) return;
@@ -146,18 +148,19 @@ bool Frame::knows_result_type(const std::string& type) {
   const Extension* extension =
       session_.server().catalog()->extension_of(&Extension::result_types, type);
   if (extension && request_.declares(session_, extension->id)) return true;
-  session_.server().options.log.error("a handler answered with the result type " +
-                                      json::quote(type) + ", which the client does not know");
+  session_.server().options.log.limited(
+      LogLevel::error, "a handler answered with the result type " + json::quote(type) +
+                           ", which the client does not know");
   refuse(rpc::internal_error());
   return false;
 }
 
 void Frame::structured(std::string_view json) {
   if (suspend()) return;
-  if (request_.kind == WorkKind::custom) {
+  if (kind() == EntryKind::custom) {
     return own_object(json);
   }
-  if (request_.kind != WorkKind::tool) {
+  if (kind() != EntryKind::tool) {
     return refuse(rpc::internal_error("the handler returned a value where text was expected"));
   }
   if (!output_fits(json)) return;
@@ -175,13 +178,13 @@ void Frame::structured(std::string_view json) {
 
 void Frame::contents(const std::vector<Content>& contents) {
   if (suspend()) return;
-  if (request_.kind == WorkKind::custom && contents.empty()) return structured("{}");
-  if (request_.kind == WorkKind::prompt) {
+  if (kind() == EntryKind::custom && contents.empty()) return structured("{}");
+  if (kind() == EntryKind::prompt) {
     PromptResult result;
     for (const Content& content : contents) result.messages.push_back(user_says(content));
     return prompt(result);
   }
-  if (request_.kind != WorkKind::tool) {
+  if (kind() != EntryKind::tool) {
     return refuse(rpc::internal_error("the handler returned content where something else belongs"));
   }
   json::Writer& writer = begin();
@@ -192,6 +195,10 @@ void Frame::contents(const std::vector<Content>& contents) {
 
 void Frame::result(const ToolResult& result) {
   if (suspend()) return;
+  // A method of the program's own may answer as a tool does: it is an object like others.
+  if (kind() != EntryKind::tool && kind() != EntryKind::custom) {
+    return refuse(rpc::internal_error("the handler returned a tool's result; this is no tool"));
+  }
   const bool failed = result.isError.value_or(false);
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
   const std::string type = result.resultType.value_or("complete");
@@ -215,7 +222,7 @@ void Frame::result(const ToolResult& result) {
 
 void Frame::prompt(const PromptResult& result) {
   if (suspend()) return;
-  if (request_.kind != WorkKind::prompt) {
+  if (kind() != EntryKind::prompt) {
     return refuse(rpc::internal_error("the handler returned prompt messages; this is no prompt"));
   }
   json::Writer& writer = begin();
@@ -235,7 +242,7 @@ void Frame::prompt(const PromptResult& result) {
 
 void Frame::read(const ReadResult& result) {
   if (suspend()) return;
-  if (request_.kind != WorkKind::resource) {
+  if (kind() != EntryKind::resource) {
     return refuse(rpc::internal_error("the handler returned contents; this is no resource"));
   }
   json::Writer& writer = begin();
@@ -250,7 +257,7 @@ void Frame::read(const ReadResult& result) {
 
 void Frame::blob(std::string_view bytes) {
   if (suspend()) return;
-  if (request_.kind != WorkKind::resource) {
+  if (kind() != EntryKind::resource) {
     return refuse(rpc::internal_error("the handler returned bytes; this is no resource"));
   }
   read(ReadResult{.contents = {BlobResourceContents{.uri = std::string(request_.uri),
@@ -265,7 +272,7 @@ void Frame::tool_failed(std::string_view text) {
 
 void Frame::fail(Error error) {
   if (suspend()) return;
-  if (error.code == mcp::code::tool_error && request_.kind == WorkKind::tool) {
+  if (is_tool_error(error) && kind() == EntryKind::tool) {
     return tool_failed(error.message);
   }
   refuse(std::move(error));
@@ -273,12 +280,11 @@ void Frame::fail(Error error) {
 
 void Frame::bad_arguments(const json::DecodeFailure& failure) {
   Error error = rpc::detail::params_error(failure);
-  if (request_.kind != WorkKind::tool) return refuse(std::move(error));
-  const auto* tool = static_cast<const ToolEntry*>(entry_.get());
+  const ToolEntry* tool = as_tool(*entry_);
+  if (!tool) return refuse(std::move(error));
   std::string text = "The arguments of " + json::quote(tool->tool.name) + " do not fit: ";
   // The schema knows the keyword; the struct may know more than the schema can say.
-  const json::Validation validation =
-      tool->input ? tool->input->validate(request_.arguments) : json::Validation();
+  const json::Validation validation = tool->check(request_.arguments);
   text += validation.ok() ? failure.text() : validation.text();
   if (dialect().icons) return tool_failed(text);
   error.message = rpc::invalid_params(std::move(text)).message;
@@ -294,14 +300,34 @@ void Frame::threw(std::exception_ptr exception) noexcept {
       what = e.what();
     } catch (...) {
     }
-    session_.server().options.log.error("the handler of " + json::quote(request_.method) +
-                                        " threw: " + what);
+    session_.server().options.log.limited(LogLevel::error, handler_name() + " threw: " + what);
     refuse(rpc::internal_error());
-  } catch (...) {  // no memory for an answer: the caller sees a timeout
+  } catch (...) {  // no memory for an answer
+    if (late_) return late_->request().threw(exception);
+    lost_ = std::current_exception();  // whoever runs this knows what to end
   }
 }
 
-std::shared_ptr<LateWork> Frame::defer() {
+std::string Frame::handler_name() const {
+  const auto named = [](std::string_view what, std::string_view name) {
+    return "the handler of the " + std::string(what) + " " + json::quote(name.substr(0, 200));
+  };
+  switch (kind()) {
+    case EntryKind::tool:
+      return named("tool", as_tool(*entry_)->tool.name);
+    case EntryKind::prompt:
+      return named("prompt", request_.params.find("name").as_string().value_or(""));
+    case EntryKind::resource:
+      return named("resource", request_.uri);
+    case EntryKind::custom:
+      break;
+  }
+  return named("method", request_.method);
+}
+
+std::shared_ptr<LateWork> Frame::defer() { return leave_stack(); }
+
+std::shared_ptr<Late> Frame::leave_stack() {
   if (late_) return late_->shared_from_this();
   auto in_flight = call_->defer();
   if (!in_flight) return nullptr;
@@ -404,4 +430,4 @@ void Frame::log(LoggingLevel level, std::string_view json, std::string_view logg
   send(std::move(text));
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

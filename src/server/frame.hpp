@@ -18,14 +18,11 @@
 #include "mcp/era/stateless.hpp"
 #include "session.hpp"
 
-namespace godwit::inline v0::detail {
-
-enum class WorkKind : std::uint8_t { tool, prompt, resource, custom };
+namespace godwit::inline v0::detail::server {
 
 /// A request after admission: in which dialect it is served, and where its parts are.
 struct Request {
   const mcp::Dialect* dialect = nullptr;
-  WorkKind kind = WorkKind::tool;
   std::string_view method{};
   json::View params{};
   json::View meta{};
@@ -57,6 +54,9 @@ class Frame final : public Work, public Exchange {
   void run(bool replay = false);
   void set_asks(std::unique_ptr<Asks> asks) { asks_ = std::move(asks); }
   std::unique_ptr<Asks> take_asks() { return std::move(asks_); }
+  /// Asks again for answers that did not fit, before the handler runs. False if there is nothing to
+  /// ask.
+  bool asks_again();
 
   // Work
   json::View arguments() const override { return request_.arguments; }
@@ -108,6 +108,7 @@ class Frame final : public Work, public Exchange {
   friend class Late;
 
   const mcp::Dialect& dialect() const noexcept { return *request_.dialect; }
+  EntryKind kind() const noexcept { return entry_->kind; }
   Asks& asks() {
     if (!asks_) asks_ = std::make_unique<Asks>();
     return *asks_;
@@ -122,14 +123,23 @@ class Frame final : public Work, public Exchange {
   void end(json::Writer& writer, const json::Object* meta, const CacheHint* cache);
   void refuse(Error error);
   void tool_failed(std::string_view text);
+  /// `the handler of the tool "forecast"`, for the log.
+  std::string handler_name() const;
+  /// Takes the call off the stack, as defer() does.
+  std::shared_ptr<Late> leave_stack();
   /// True if the run is suspended; the client is asked then.
   bool suspend();
   void suspend_stateless();
   void send(std::string message);
   Result<WireQuestion> word(std::string_view key, Question question);
-  /// Why no further round is asked; nothing if one may be.
-  std::optional<Error> asked_enough();
+  /// May one more round be asked?
+  bool may_ask();
+  Error asked_in_circles() const;
+  Error no_revision_for(std::string_view what) const;
   Error not_offered(std::string_view what, std::string required) const;
+  Error clients_fault(std::string text) const;
+  /// Does a structured result fit what its tool promised? False after an error was sent. Always
+  /// true for what is no tool.
   bool output_fits(std::string_view json);
   /// The result of a custom method.
   void own_object(std::string_view json);
@@ -149,6 +159,7 @@ class Frame final : public Work, public Exchange {
   std::string answer_;                  // of a late one
   std::optional<json::Writer> writer_;  // of a late one
   double last_progress_ = std::numeric_limits<double>::lowest();
+  std::exception_ptr lost_;  // why there is no answer
   bool counted_ = false;
 };
 
@@ -173,6 +184,11 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   void ask_client();
 
  private:
+  /// True if nobody can answer any more, and the call has been ended for that.
+  bool is_over();
+  /// Ends the call beside the handler, whose thread may still be in its frame: neither that nor its
+  /// writer is touched. A tool tells the model why, anything else fails with the error.
+  void end_beside(const std::string& why, Error otherwise);
   void ask_now();
   void answered(const WireQuestion& question, Result<RawJson> outcome);
   void run_again();
@@ -205,6 +221,12 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   Duration time_used_{};
 };
 
+/// The client offers or sends what cannot be used: a tool tells the model, anything else is
+/// refused.
+Error clients_fault(EntryKind kind, std::string text);
+/// What is said when an answer does not fit, however often it is asked for.
+std::string misfit_text(std::string_view key, std::string_view why, unsigned rounds);
+
 /// What the sealed state of a request belongs to: another method, caller, handler or other
 /// arguments cannot use it.
 std::string state_context(const Session& session, const Request& request, const Entry& entry);
@@ -212,4 +234,4 @@ std::string state_context(const Session& session, const Request& request, const 
 /// The error as it travels in this dialect: codes of this process become those of the wire.
 Error wire_error(Error error, const mcp::Dialect& dialect);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

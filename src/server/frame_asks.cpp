@@ -3,39 +3,59 @@
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/encode.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
 Error suspended() {
   return Error{.code = mcp::code::suspended,
-               .message = "not answered yet: pass this error on, and the handler will run again"};
+               .message = "not answered yet: pass this error on, and the handler will run again",
+               .cause = Cause::in_process};
 }
 
 }  // namespace
 
 Error wire_error(Error error, const mcp::Dialect& dialect) {
-  switch (error.code) {
-    case mcp::code::not_found:
-      error.code = dialect.stateless ? rpc::code::invalid_params : mcp::code::resource_not_found;
-      return error;
-    // Outcomes inside this process: of a call that the handler made, or passed on by mistake.
-    case mcp::code::tool_error:
-    case rpc::code::connection_closed:
-    case rpc::code::request_timeout:
-    case rpc::code::cancelled:
-      error.code = rpc::code::internal_error;
-      return error;
-    case mcp::code::suspended:
-      return rpc::internal_error("the handler passed on a question that it had not asked");
-    default:
-      return error;
+  if (is_suspended(error)) {
+    return rpc::internal_error("the handler passed on a question that it had not asked");
   }
+  const bool here = error.cause == Cause::in_process;
+  if (here && error.code == mcp::code::not_found) {
+    error.code = dialect.stateless ? rpc::code::invalid_params : mcp::code::resource_not_found;
+    return error;
+  }
+  // Outcomes inside this process: of a call that the handler made, or passed on by mistake. What
+  // another server says under the number of a cancelled call is about a resource.
+  const bool taken_back = error.code == rpc::code::cancelled && error.cause != Cause::peer;
+  if (here || taken_back || error.code == rpc::code::connection_closed ||
+      error.code == rpc::code::request_timeout) {
+    error.code = rpc::code::internal_error;
+  }
+  return error;
 }
 
 Error Frame::not_offered(std::string_view what, std::string required) const {
   if (dialect().stateless) return mcp::missing_capability(what, std::move(required));
-  return tool_error("the client does not offer " + std::string(what));
+  return clients_fault("the client does not offer " + std::string(what));
+}
+
+Error clients_fault(EntryKind kind, std::string text) {
+  return kind == EntryKind::tool ? tool_error(std::move(text))
+                                 : rpc::invalid_params(std::move(text));
+}
+
+Error Frame::clients_fault(std::string text) const {
+  return server::clients_fault(kind(), std::move(text));
+}
+
+std::string misfit_text(std::string_view key, std::string_view why, unsigned rounds) {
+  return "gave up after " + std::to_string(rounds) + " rounds of questions: the answer to " +
+         json::quote(key.substr(0, 200)) + " does not fit: " + std::string(why.substr(0, 500));
+}
+
+Error Frame::no_revision_for(std::string_view what) const {
+  return clients_fault("the revision that this connection speaks, " +
+                       std::string(dialect().revision) + ", has no " + std::string(what));
 }
 
 Result<WireQuestion> Frame::word(std::string_view key, Question question) {
@@ -47,12 +67,12 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
   switch (question.kind) {
     case Kind::form:
       out.operation = mcp::Operation::elicit;
-      if (!capabilities.elicitation || !capabilities.elicitation->takes_forms() ||
-          dialect().name_of(out.operation).empty()) {
+      if (dialect().name_of(out.operation).empty()) return no_revision_for("elicitation");
+      if (!capabilities.elicitation || !capabilities.elicitation->takes_forms()) {
         return not_offered("elicitation by forms", R"({"elicitation":{"form":{}}})");
       }
       if (!mcp::can_say_form(question.elicit.requestedSchema, dialect())) {
-        return tool_error("the client speaks a revision that has no lists in forms");
+        return no_revision_for("lists in forms");
       }
       writer.begin_object();
       if (dialect().icons) {
@@ -67,8 +87,8 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
       break;
     case Kind::url:
       out.operation = mcp::Operation::elicit;
-      if (!capabilities.elicitation || !capabilities.elicitation->takes_urls() ||
-          !dialect().icons) {
+      if (!dialect().icons) return no_revision_for("elicitation by urls");
+      if (!capabilities.elicitation || !capabilities.elicitation->takes_urls()) {
         return not_offered("elicitation by urls", R"({"elicitation":{"url":{}}})");
       }
       writer.begin_object();
@@ -88,12 +108,13 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
       out.operation = mcp::Operation::create_message;
       if (!capabilities.sampling) return not_offered("sampling", R"({"sampling":{}})");
       const bool tools = question.sample.tools || question.sample.toolChoice;
-      if (tools && (!capabilities.sampling->tools || !dialect().icons)) {
+      if (tools && !dialect().icons) return no_revision_for("tools in sampling");
+      if (tools && !capabilities.sampling->tools) {
         return not_offered("tools in sampling", R"({"sampling":{"tools":{}}})");
       }
       question.sample = mcp::fitted(std::move(question.sample), dialect());
       if (!mcp::can_say(question.sample, dialect())) {
-        return tool_error("the client speaks a revision that has no such content in sampling");
+        return no_revision_for("such content in sampling");
       }
       json::write(writer, question.sample);
       break;
@@ -112,11 +133,12 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
 Result<json::Value> Frame::ask(std::string_view key, Question question) {
   Asks& all = asks();
   if (!all.used.emplace(key).second) {
-    session_.server().options.log.error("the handler of " + json::quote(request_.method) +
-                                        " asked twice under the key " + json::quote(key));
+    session_.server().options.log.limited(
+        LogLevel::error, handler_name() + " asked twice under the key " + json::quote(key));
     return rpc::internal_error("the handler asked twice under the key " + json::quote(key));
   }
   if (all.suspended && !all.grouping) return suspended();
+  const bool check_answer = question.check_answer;
   Result<WireQuestion> worded = word(key, std::move(question));
   if (!worded) return std::move(worded).error();
   const auto at = all.answers.find(key);
@@ -131,22 +153,34 @@ Result<json::Value> Frame::ask(std::string_view key, Question question) {
       }
       if (answered.error) return *answered.error;
       all.last_asked = *std::move(worded);
+      if (check_answer) {
+        if (const auto why = misfit_of(all.last_asked, answered.value)) return ask_again(key, *why);
+      }
       return answered.value;
     }
     all.answers.erase(at);  // it is another question now
   }
-  if (auto enough = asked_enough()) return *std::move(enough);
+  if (!may_ask()) return asked_in_circles();
   all.pending.push_back(*std::move(worded));
   all.suspended = true;
   return suspended();
 }
 
-std::optional<Error> Frame::asked_enough() {
-  const unsigned most = session_.server().options.ask_rounds;
-  if (asks().round < most) return std::nullopt;
-  return Error{
-      .code = request_.kind == WorkKind::tool ? mcp::code::tool_error : rpc::code::internal_error,
-      .message = "gave up after " + std::to_string(most) + " rounds of questions"};
+bool Frame::may_ask() { return asks().round < session_.server().options.ask_rounds; }
+
+Error Frame::asked_in_circles() const {
+  std::string text = "gave up after " + std::to_string(session_.server().options.ask_rounds) +
+                     " rounds of questions";
+  return kind() == EntryKind::tool ? tool_error(std::move(text)) : error(std::move(text));
+}
+
+bool Frame::asks_again() {
+  if (!asks_ || !asks_->suspended) return false;
+  if (may_ask()) return suspend();
+  asks_->suspended = false;
+  fail(clients_fault(misfit_text(asks_->pending.front().key, asks_->misfit,
+                                 session_.server().options.ask_rounds)));
+  return true;
 }
 
 void Frame::begin_all() { asks().grouping = !asks().suspended; }
@@ -162,9 +196,9 @@ void Frame::end_all(bool failed) {
 
 Error Frame::ask_again(std::string_view key, std::string_view why) {
   Asks& all = asks();
-  session_.server().options.log.warning("an answer did not fit the question " + json::quote(key) +
-                                        " and is asked for again: " + std::string(why));
-  if (auto enough = asked_enough()) return *std::move(enough);
+  const ServerOptions& options = session_.server().options;
+  log_misfit(options.log, key, why);
+  if (!may_ask()) return clients_fault(misfit_text(key, why, options.ask_rounds));
   all.answers.erase(std::string(key));
   if (all.last_asked.key == key) all.pending.push_back(std::move(all.last_asked));
   all.suspended = true;
@@ -174,7 +208,10 @@ Error Frame::ask_again(std::string_view key, std::string_view why) {
 const json::Value* Frame::answer(std::string_view key) const {
   if (!asks_) return nullptr;
   const auto at = asks_->answers.find(key);
-  return at == asks_->answers.end() || at->second.error ? nullptr : &at->second.value;
+  if (at == asks_->answers.end()) return nullptr;
+  const Asks::Answered& answered = at->second;
+  // One that came before it was asked for has been held against no question.
+  return answered.error || answered.digest.empty() ? nullptr : &answered.value;
 }
 
 void Frame::ask(const InputRequired& questions) {
@@ -196,7 +233,7 @@ void Frame::ask(const InputRequired& questions) {
     if (questions.state().empty()) {
       return refuse(rpc::internal_error("the handler asked for input and had no question"));
     }
-    if (auto enough = asked_enough()) return fail(*std::move(enough));
+    if (!may_ask()) return fail(asked_in_circles());
     all.suspended = true;  // only to be called again with its state
   }
   suspend();
@@ -240,21 +277,22 @@ bool Frame::suspend() {
     suspend_stateless();
     return true;
   }
-  const auto late = std::static_pointer_cast<Late>(defer());
-  if (late) late->ask_client();
+  if (const std::shared_ptr<Late> late = leave_stack()) late->ask_client();
   return true;
 }
 
 void Frame::suspend_stateless() {
   Asks& all = *asks_;
   Server::Impl& server = session_.server();
-  if (request_.kind == WorkKind::custom) {
-    server.options.log.error("the handler of " + json::quote(request_.method) +
-                             " asks, which only tools, prompts and resources can in this era");
+  if (kind() == EntryKind::custom) {
+    server.options.log.limited(
+        LogLevel::error,
+        handler_name() + " asks, which only tools, prompts and resources can in this era");
     return refuse(rpc::internal_error());
   }
   if (!server.options.sealer) {
-    server.options.log.error("the handler of " + json::quote(request_.method) +
+    server.options.log.limited(
+        LogLevel::error, handler_name() +
                              " asks, and the server has no Sealer to keep its state safe; set "
                              "ServerOptions::sealer (godwit::AesSealer)");
     return refuse(rpc::internal_error());
@@ -262,9 +300,12 @@ void Frame::suspend_stateless() {
   ++all.round;
   std::string state = all.save(server.unix_time() + server.options.state_lifetime.count());
   if (state.size() > server.options.state_bytes) {
-    return refuse(rpc::internal_error("the state of the request has " +
-                                      std::to_string(state.size()) + " bytes, more than " +
-                                      std::to_string(server.options.state_bytes)));
+    // It holds what the client answered, and what the handler made of that.
+    const std::string what = "the request needs " + std::to_string(state.size()) +
+                             " bytes of state between its rounds, more than " +
+                             std::to_string(server.options.state_bytes);
+    server.options.log.limited(LogLevel::warning, what + " (ServerOptions::state_bytes)");
+    return refuse(rpc::invalid_params(what + "; send shorter arguments and answers"));
   }
   json::Writer& writer = open();
   writer.begin_object();
@@ -311,4 +352,4 @@ std::string state_context(const Session& session, const Request& request, const 
   return text;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -9,7 +9,7 @@
 #include "result.hpp"
 #include "session.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
@@ -130,6 +130,7 @@ class Entrance {
   }
 
   const mcp::Dialect& dialect() const { return *request_.dialect; }
+  const Limits& limits() { return session_.server().options.limits; }
   /// What this client was promised; a stateless one is promised nothing beyond the moment.
   const ServerCapabilities& capabilities() {
     return dialect().stateless ? *session_.catalog()->capabilities() : session_.promised();
@@ -174,9 +175,13 @@ class Entrance {
     }
     Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
     if (!handshake) return call_.fail(std::move(handshake).error());
+    if (auto error = introduction_error(handshake->client)) return call_.fail(*std::move(error));
     const mcp::Dialect& agreed = *handshake->dialect;
-    session_.begin(agreed, session_.catalog()->capabilities(),
-                   Caller{std::move(handshake->client), std::move(handshake->capabilities)});
+    if (auto error = session_.begin(
+            agreed, session_.catalog()->capabilities(),
+            Caller{std::move(handshake->client), std::move(handshake->capabilities)})) {
+      return call_.fail(*std::move(error));
+    }
     rpc::Rules rules = session_.peer().rules();
     rules.batch = agreed.batches;
     session_.peer().set_rules(rules);
@@ -185,6 +190,19 @@ class Entrance {
                                  json::encode(mcp::fitted(session_.promised(), agreed)),
                                  server.info, server.options.instructions);
     call_.end_result();
+  }
+
+  /// What is wrong with the lengths of what a client says about itself.
+  std::optional<Error> introduction_error(const Implementation& client) {
+    const std::size_t most = limits().name_bytes;
+    std::optional<Error> error = too_long("/clientInfo/name", client.name, most);
+    if (!error) error = too_long("/clientInfo/version", client.version, most);
+    if (!error) error = too_long("/clientInfo/title", client.title.value_or(""), most);
+    if (!error) {
+      error =
+          too_long("/clientInfo/websiteUrl", client.websiteUrl.value_or(""), limits().uri_bytes);
+    }
+    return error;
   }
 
   void discover() {
@@ -292,22 +310,33 @@ class Entrance {
     if (!params) return;
     if (!on) {
       session_.unsubscribe(params->uri);
-    } else if (!session_.subscribe(std::move(params->uri))) {
-      return call_.fail(rpc::internal_error("busy: too many subscriptions on this connection"));
+      return empty();
     }
+    std::optional<Error> error = too_long("/uri", params->uri, limits().uri_bytes);
+    if (!error && !could_exist(params->uri)) error = wire_error(not_found(params->uri), dialect());
+    if (!error) error = session_.subscribe(std::move(params->uri));
+    if (error) return call_.fail(*std::move(error));
     empty();
+  }
+
+  /// Whether there is a resource or a template for it.
+  bool could_exist(std::string_view uri) {
+    std::map<std::string, std::string> values;
+    const auto& catalog = session_.catalog();
+    return catalog->resource(uri) || catalog->match(uri, values);
   }
 
   void listen() {
     struct Params {
       SubscriptionFilter notifications{};
     };
-    const auto params = read<Params>();
+    auto params = read<Params>();
     if (!params) return;
-    const SubscriptionFilter& wanted = params->notifications;
+    SubscriptionFilter& wanted = params->notifications;
     const ServerCapabilities& offered = capabilities();
     SubscriptionFilter honoured;
     Session::Listen listen;
+    std::size_t bytes = 0;  // that are kept as long as it is open
     const auto honour = [&](const std::optional<bool>& asked, bool can, unsigned change,
                             std::optional<bool>& into) {
       if (!asked.value_or(false) || !can) return;
@@ -322,25 +351,40 @@ class Entrance {
            honoured.resourcesListChanged);
     if (wanted.resourceSubscriptions && offered.resources &&
         offered.resources->subscribe.value_or(false)) {
-      listen.uris.insert(wanted.resourceSubscriptions->begin(),
-                         wanted.resourceSubscriptions->end());
-      honoured.resourceSubscriptions = wanted.resourceSubscriptions;
+      honoured.resourceSubscriptions.emplace();
+      for (std::string& uri : *wanted.resourceSubscriptions) {
+        if (auto error = too_long("/notifications/resourceSubscriptions", uri, limits().uri_bytes))
+          return call_.fail(*std::move(error));
+        if (bytes > limits().session_bytes) break;  // which is refused below
+        if (!could_exist(uri) || !listen.uris.insert(uri).second) continue;
+        bytes += kept_size(uri);
+        honoured.resourceSubscriptions->push_back(std::move(uri));
+      }
     }
     const json::View filters = request_.params.find("notifications");
     json::Object honoured_others;
     for (const auto& [name, extension] : session_.catalog()->extensions()) {
       if (!declares(name)) continue;
       for (const std::string& filter : extension.listen_filters) {
+        json::Array honoured_values;
         for (json::View value : filters.find(filter).items()) {
-          if (const auto text = value.as_string()) listen.others[filter].emplace(*text);
+          const auto text = value.as_string();
+          if (!text) continue;
+          if (bytes > limits().session_bytes) break;
+          if (auto error = too_long("/notifications/" + filter, *text, limits().uri_bytes))
+            return call_.fail(*std::move(error));
+          if (!listen.others[filter].emplace(*text).second) continue;
+          bytes += kept_size(*text);
+          honoured_values.emplace_back(*text);
         }
-        if (listen.others.contains(filter)) {
-          honoured_others.set(filter, json::Value(filters.find(filter)));
-        }
+        if (!honoured_values.empty()) honoured_others.set(filter, std::move(honoured_values));
       }
     }
     const rpc::Id id = *rpc::Id::from(call_.id());
     listen.id = id.text();
+    bytes += sizeof listen + 3 * kept_size(listen.id);  // also in the table, and in the last answer
+    if (auto error = session_.kept().add(bytes)) return call_.fail(*std::move(error));
+    listen.claim = KeptClaim(session_.kept(), bytes);
     // Kept by the peer alone: it holds the session, and must not be held by it.
     const std::shared_ptr<rpc::detail::InFlight> request = call_.defer();
     if (!request) return;
@@ -386,6 +430,7 @@ class Entrance {
       auto asks = resume(responses, state, *entry);
       if (!asks) return;
       frame.set_asks(std::move(asks));
+      if (frame.asks_again()) return;
     }
     frame.run();
   }
@@ -418,12 +463,14 @@ class Entrance {
     }
     *asks = *std::move(loaded);
     asks->take(responses, false);
+    std::vector<WireQuestion> again = asks->take_misfits(server.options.log);
     asks->begin_run();
+    asks->suspended = !again.empty();
+    asks->pending = std::move(again);
     return asks;
   }
 
   void call_tool() {
-    request_.kind = WorkKind::tool;
     if (session_.carrier && !capabilities().tools) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
@@ -449,9 +496,7 @@ class Entrance {
 
   /// For tools whose handler does not check its arguments itself.
   bool arguments_fit(const ToolEntry& tool) {
-    static const json::Value none = json::Object{};
-    const json::Validation validation =
-        request_.arguments ? tool.input->validate(request_.arguments) : tool.input->validate(none);
+    const json::Validation validation = tool.check(request_.arguments);
     if (validation.ok()) return true;
     json::DecodeFailure failure;
     failure.fail(validation.text());
@@ -461,7 +506,6 @@ class Entrance {
   }
 
   void get_prompt() {
-    request_.kind = WorkKind::prompt;
     if (!capabilities().prompts) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
@@ -485,12 +529,13 @@ class Entrance {
   }
 
   void read_resource() {
-    request_.kind = WorkKind::resource;
     if (!capabilities().resources) return unknown_method();
     if (!name_agrees()) return;
     if (!request_.params.find("uri").get(request_.uri)) {
       return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
     }
+    if (auto error = too_long("/uri", request_.uri, limits().uri_bytes))
+      return call_.fail(*std::move(error));
     const auto& catalog = session_.catalog();
     if (const auto resource = catalog->resource(request_.uri)) {
       request_.cache = &resource->cache;
@@ -513,7 +558,6 @@ class Entrance {
   bool declares(const std::string& extension) { return request_.declares(session_, extension); }
 
   void custom() {
-    request_.kind = WorkKind::custom;
     request_.arguments = request_.params;
     const Extension* extension =
         session_.catalog()->extension_of(&Extension::methods, request_.method);
@@ -538,7 +582,13 @@ class Entrance {
 }  // namespace
 
 void Gate::invoke(rpc::detail::Call& call) const {
-  Entrance(*call.context().user<Session>(), call).run();
+  auto* const session = call.context().user<Session>();
+  if (!session) {
+    return call.fail(rpc::internal_error(
+        "the connection was made without the options of the server (Server::peer_options)"));
+  }
+  Entrance(*session, call).run();
+  session->trim();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -4,11 +4,11 @@
 
 #include "godwit/rpc/handler.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 class Gate final : public rpc::detail::Handler {
  public:
   void invoke(rpc::detail::Call& call) const override;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -3,7 +3,7 @@
 #include "godwit/rpc/error_code.hpp"
 #include "result.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
@@ -31,17 +31,17 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
   request_.meta = request_.params.find("_meta");
   request_.facts.capabilities = request_.meta.find(mcp::meta_key::client_capabilities);
   request_.facts.client = request_.meta.find(mcp::meta_key::client_info);
-  switch (request_.kind) {
-    case WorkKind::tool:
-    case WorkKind::prompt:
+  switch (entry_->kind) {
+    case EntryKind::tool:
+    case EntryKind::prompt:
       request_.arguments = request_.params.find("arguments");
       break;
-    case WorkKind::resource:
+    case EntryKind::resource:
       request_.uri = request_.params.find("uri").as_string().value_or("");
       request_.arguments =
           parse_again(arguments_document_, arguments_text_, stack_request.arguments);
       break;
-    case WorkKind::custom:
+    case EntryKind::custom:
       request_.arguments = request_.params;
       break;
   }
@@ -49,13 +49,14 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
 }
 
 Late::~Late() {
-  if (timer_) {
-    session_->post([session = session_, timer = *timer_] { session->peer().unschedule(timer); });
-  }
   // Whoever had it let it fall. After an answer this does nothing.
   try {
     in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
-  } catch (...) {  // no memory for the answer: the caller sees a timeout
+    if (timer_) {
+      session_->post([session = session_, timer = *timer_] { session->peer().unschedule(timer); });
+    }
+  } catch (...) {  // no memory for the words; the timer will find nobody
+    in_flight_->threw(std::current_exception());
   }
 }
 
@@ -66,20 +67,28 @@ void Late::start_timer() {
   timer_ = peer.schedule(*entry_->timeout - time_used_, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
-    // On the peer's thread, beside the handler: so neither its frame nor its writer is touched.
     const auto ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(*self->entry_->timeout).count();
     const std::string why = "the handler took longer than " + std::to_string(ms) + " ms";
-    if (self->request_.kind == WorkKind::tool) {
-      std::string answer;
-      json::Writer writer(answer);
-      write_tool_error(writer, *self->request_.dialect, self->session_->server(), why);
-      self->in_flight_->answer(std::move(answer));
-    } else {
-      self->in_flight_->fail(rpc::internal_error(why));
-    }
+    self->end_beside(why, rpc::internal_error(why));
     self->in_flight_->request_stop();
   });
+}
+
+void Late::end_beside(const std::string& why, Error otherwise) {
+  if (entry_->kind != EntryKind::tool) return in_flight_->fail(std::move(otherwise));
+  std::string answer;
+  json::Writer writer(answer);
+  write_tool_error(writer, *request_.dialect, session_->server(), why);
+  in_flight_->answer(std::move(answer));
+}
+
+bool Late::is_over() {
+  if (!in_flight_->cancelled().stop_requested()) return false;
+  // One that the client took back gets no answer, whatever is said here.
+  const std::string why = "the connection ended before the client answered";
+  end_beside(why, rpc::invalid_params(why));
+  return true;
 }
 
 void Late::stop_timer() {
@@ -95,7 +104,7 @@ void Late::ask_client() {
 
 void Late::ask_now() {
   stop_timer();
-  if (in_flight_->cancelled().stop_requested()) return;
+  if (is_over()) return;
   Asks& asks = *frame_->asks_;
   ++asks.round;
   const std::vector<WireQuestion> questions = asks.pending;
@@ -106,6 +115,7 @@ void Late::ask_now() {
   const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout,
                                  .route = in_flight_->route()};
   for (const WireQuestion& question : questions) {
+    if (session_->poster().closed()) return;  // sending the last one ended the connection
     const auto done = [self = shared_from_this(), question](Result<RawJson> outcome) {
       self->answered(question, std::move(outcome));
     };
@@ -124,6 +134,7 @@ void Late::Cancel::operator()() const {
   const auto self = late->shared_from_this();
   const auto calls = std::exchange(self->waiting_, {});
   for (const rpc::CallHandle call : calls) {
+    if (self->session_->poster().closed()) return;
     self->session_->peer().cancel(call, "the request was cancelled");
   }
 }
@@ -132,8 +143,8 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
   Asks& asks = *frame_->asks_;
   Asks::Answered answer{question.digest, {}, std::nullopt};
   if (!outcome) {
-    answer.error = Error{.code = mcp::code::tool_error,
-                         .message = "the client could not answer: " + outcome.error().message};
+    answer.error = clients_fault(
+        entry_->kind, "the client could not answer: " + outcome.error().message.substr(0, 500));
   } else if (Result<json::Value> value = json::parse(outcome->text)) {
     answer.value = *std::move(value);
   }
@@ -141,13 +152,22 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
   if (--outstanding_ > 0) return;
   on_cancel_.reset();
   waiting_.clear();
-  if (in_flight_->cancelled().stop_requested()) return;
+  if (is_over()) return;
+  const ServerOptions& options = session_->server().options;
+  if (std::vector<WireQuestion> again = asks.take_misfits(options.log); !again.empty()) {
+    if (asks.round < options.ask_rounds) {
+      asks.pending = std::move(again);
+      return ask_client();
+    }
+    const std::string why = misfit_text(again.front().key, asks.misfit, options.ask_rounds);
+    return end_beside(why, rpc::invalid_params(why));
+  }
   // Not from inside the peer's callback: the handler may do anything.
   session_->post([self = shared_from_this()] { self->run_again(); });
 }
 
 void Late::run_again() {
-  if (in_flight_->cancelled().stop_requested()) return;
+  if (is_over()) return;
   std::unique_ptr<Asks> asks = frame_->take_asks();
   const double progress = frame_->last_progress_;
   asks->begin_run();
@@ -160,4 +180,4 @@ void Late::run_again() {
   frame_->run(true);
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

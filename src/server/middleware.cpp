@@ -6,24 +6,68 @@
 #include <mutex>
 #include <string>
 
+#include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "session.hpp"
 
 namespace godwit::inline v0 {
 
+namespace {
+
+/// Of what a peer sent, as much as belongs into a log line.
+constexpr std::size_t longest = 200;
+
+/// The tool, the prompt, or the uri of the resource that a call is about; empty if none.
+std::string_view target_of(json::View params) {
+  std::string_view name;
+  if (!params.find("name").get(name)) params.find("uri").get(name);
+  return name;
+}
+
+/// How a call that has a result ended. A result is read only if it may say something else than ok.
+std::string describe_result(std::string_view result) {
+  // Inside a string of the result the quotes would be escaped.
+  const bool failed = result.find(R"("isError":true)") != result.npos;
+  const bool asks = result.find(R"("resultType":"input_required")") != result.npos;
+  if (!failed && !asks) return "ok";
+  json::Document document;
+  const Result<json::View> read = document.parse(result);
+  if (!read) return "ok";
+  if (read->find("resultType").as_string() == "input_required") return "input required";
+  if (!read->find("isError").as_bool().value_or(false)) return "ok";  // it stood further inside
+  for (const json::View content : read->find("content").items()) {
+    if (const auto text = content.find("text").as_string()) {
+      return "tool error: " + std::string(text->substr(0, longest));
+    }
+  }
+  return "tool error";
+}
+
+std::string describe(const rpc::Outcome& outcome) {
+  const Error* error = outcome.error();
+  if (!error) return describe_result(outcome.result());
+  if (outcome.is_cancelled()) return "cancelled: " + error->message;
+  return "error " + std::to_string(error->code) + ": " + error->message;
+}
+
+}  // namespace
+
 rpc::Middleware log_calls(Log log) {
-  return {.before = {}, .after = [log = std::move(log)](rpc::Outcome& outcome) {
-            const auto us =
-                std::chrono::duration_cast<std::chrono::microseconds>(outcome.took()).count();
-            std::string line(outcome.method());
-            line += " " + std::to_string(us) + " us ";
-            if (const Error* error = outcome.error()) {
-              line += "error " + std::to_string(error->code) + ": " + error->message;
-            } else {
-              line += "ok";
+  return {.before = [log](rpc::Context& context) -> Result<void> {
+            if (log.enabled(LogLevel::info)) {
+              context.set_label(std::string(target_of(context.params()).substr(0, longest)));
             }
-            log.info(line);
-          }};
+            return {};
+          },
+          .after =
+              [log](rpc::Outcome& outcome) {
+                if (!log.enabled(LogLevel::info)) return;
+                const auto us =
+                    std::chrono::duration_cast<std::chrono::microseconds>(outcome.took()).count();
+                std::string line(outcome.method());
+                if (!outcome.label().empty()) line += " " + json::quote(outcome.label());
+                log.info(line + " " + std::to_string(us) + " us " + describe(outcome));
+              }};
 }
 
 rpc::Middleware time_calls(std::function<void(std::string_view, Duration, const Error*)> tell) {
@@ -35,9 +79,8 @@ rpc::Middleware time_calls(std::function<void(std::string_view, Duration, const 
 rpc::Middleware authorize(std::function<Result<void>(const CallFacts&)> decide) {
   return {.before = [decide = std::move(decide)](rpc::Context& context) -> Result<void> {
             CallFacts facts{.method = context.method()};
-            const json::View params = context.params();
-            if (!params.find("name").get(facts.name)) params.find("uri").get(facts.name);
-            if (const auto* session = context.user<detail::Session>()) {
+            facts.name = target_of(context.params());
+            if (const auto* session = context.user<detail::server::Session>()) {
               facts.principal = session->facts().principal;
             }
             return decide(facts);

@@ -2,7 +2,7 @@
 
 #include "mcp/encode.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       std::string_view text) {
@@ -39,4 +39,4 @@ void write_result_end(json::Writer& writer, const mcp::Dialect& dialect, const S
   writer.end_object();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

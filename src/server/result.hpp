@@ -6,7 +6,7 @@
 #include "mcp/era/dialect.hpp"
 #include "server_impl.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 /// Opens a result and writes the members that it begins with.
 inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect,
@@ -26,4 +26,4 @@ void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const S
 void write_result_end(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       const json::Object* meta, const CacheHint* cache);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -1,5 +1,6 @@
 #include "godwit/server/server.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 
@@ -17,19 +18,48 @@ namespace {
 
 [[noreturn]] void refuse(std::string why) { throw std::invalid_argument("godwit: " + why); }
 
-void check_name(std::string_view what, std::string_view name) {
-  if (name.empty()) refuse(std::string(what) + " needs a name");
+/// A text in an error, however long it is.
+std::string shown(std::string_view name) {
+  constexpr std::size_t longest = 200;
+  return json::quote(name.substr(0, longest)) + (name.size() > longest ? "…" : "");
 }
 
-/// Names that every client takes: the protocol advises nothing else.
-bool is_advisable(std::string_view name) {
-  if (name.size() > 128) return false;
+void check_name(std::string_view what, std::string_view name) {
+  if (name.empty()) refuse(std::string(what) + " needs a name");
   for (const char c : name) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '_' || c == '-' || c == '.';
-    if (!good) return false;
+    if ((c >= 0 && c < 0x20) || c == 0x7f) {
+      refuse("the name of " + std::string(what) + " must not have control characters, got " +
+             shown(name));
+    }
   }
-  return true;
+}
+
+/// What the protocol says about the names of tools; some clients refuse the whole list for another.
+void check_tool_name(std::string_view name) {
+  check_name("a tool", name);
+  bool good = name.size() <= 128;
+  for (const char c : name) {
+    good = good && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-' || c == '.');
+  }
+  if (!good) {
+    refuse("the name of a tool has up to 128 letters (a-z, A-Z), digits, '_', '-' and '.', got " +
+           shown(name));
+  }
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// `it has none` or `it has "a", "b"`.
+std::string it_has(const std::vector<std::string>& names) {
+  if (names.empty()) return "it has none";
+  std::string text = "it has ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i > 0 ? ", " : "") + shown(names[i]);
+  }
+  return text;
 }
 
 json::Schema compile(std::string_view what, const RawJson& text, bool must_be_object) {
@@ -77,27 +107,27 @@ Server::Impl::Impl(ServerOptions options_) : options(std::move(options_)) {
   json::write(writer, info);
   result_meta = "\"_meta\":{" + result_meta_member + "}";
   router = std::make_shared<rpc::Router>(options.executor);
-  router->fallback(std::make_unique<detail::Gate>());
+  router->fallback(std::make_unique<detail::server::Gate>());
 }
 
-std::shared_ptr<const detail::Catalog> Server::Impl::catalog() {
+std::shared_ptr<const detail::server::Catalog> Server::Impl::catalog() {
   const std::lock_guard lock(mutex);
-  if (!snapshot) snapshot = std::make_shared<const detail::Catalog>(tables, options);
+  if (!snapshot) snapshot = std::make_shared<const detail::server::Catalog>(tables, options);
   return snapshot;
 }
 
-void Server::Impl::enter(const std::shared_ptr<detail::Session>& session) {
+void Server::Impl::enter(const std::shared_ptr<detail::server::Session>& session) {
   const std::lock_guard lock(mutex);
   sessions.emplace(session.get(), session);
 }
 
-void Server::Impl::leave(detail::Session* session) {
+void Server::Impl::leave(detail::server::Session* session) {
   const std::lock_guard lock(mutex);
   sessions.erase(session);
 }
 
-std::vector<std::shared_ptr<detail::Session>> Server::Impl::everyone() {
-  std::vector<std::shared_ptr<detail::Session>> all;
+std::vector<std::shared_ptr<detail::server::Session>> Server::Impl::everyone() {
+  std::vector<std::shared_ptr<detail::server::Session>> all;
   const std::lock_guard lock(mutex);
   all.reserve(sessions.size());
   for (const auto& [key, weak] : sessions) {
@@ -128,13 +158,8 @@ Server& Server::operator=(Server&&) noexcept = default;
 // Offering.
 
 void Server::add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool checks_itself) {
-  check_name("a tool", tool.name);
-  if (!is_advisable(tool.name)) {
-    impl_->options.log.warning("the tool name " + json::quote(tool.name) +
-                               " is one that some clients refuse: use up to 128 letters, digits, "
-                               "'_', '-' and '.'");
-  }
-  auto entry = std::make_shared<detail::ToolEntry>();
+  check_tool_name(tool.name);
+  auto entry = std::make_shared<detail::server::ToolEntry>();
   const std::string what = "the input schema of the tool " + json::quote(tool.name);
   if (!options.input_schema.text.empty()) checks_itself = false;
   entry->input = compile(what, tool.inputSchema, true);
@@ -161,11 +186,11 @@ void Server::add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool c
   entry->check_arguments = options.check_arguments;
   entry->timeout = options.timeout;
   entry->concurrency = options.concurrency;
-  entry->digest = detail::digest_of(tool.inputSchema.text);
+  entry->digest = detail::server::digest_of(tool.inputSchema.text);
   entry->handler = require_executor(std::move(handler));
   entry->tool = std::move(tool);
-  impl_->change(detail::tools_changed,
-                [&](detail::Tables& tables) { tables.tools.put(entry->tool.name, entry); });
+  impl_->change(detail::server::tools_changed,
+                [&](detail::server::Tables& tables) { tables.tools.put(entry->tool.name, entry); });
 }
 
 Server::HandlerPtr Server::require_executor(HandlerPtr handler) const {
@@ -177,15 +202,16 @@ Server::HandlerPtr Server::require_executor(HandlerPtr handler) const {
 
 void Server::add_prompt(Prompt prompt, HandlerPtr handler, PromptOptions options) {
   check_name("a prompt", prompt.name);
-  auto entry = std::make_shared<detail::PromptEntry>();
+  auto entry = std::make_shared<detail::server::PromptEntry>();
   prompt.title = std::move(options.title);
   set_some(prompt.icons, std::move(options.icons));
   set_meta(prompt._meta, std::move(options.meta));
-  entry->digest = detail::digest_of(json::encode(prompt.arguments));
+  entry->digest = detail::server::digest_of(json::encode(prompt.arguments));
   entry->handler = require_executor(std::move(handler));
   entry->prompt = std::move(prompt);
-  impl_->change(detail::prompts_changed,
-                [&](detail::Tables& tables) { tables.prompts.put(entry->prompt.name, entry); });
+  impl_->change(detail::server::prompts_changed, [&](detail::server::Tables& tables) {
+    tables.prompts.put(entry->prompt.name, entry);
+  });
 }
 
 void Server::add_resource(Resource resource, HandlerPtr handler, ResourceOptions options) {
@@ -194,29 +220,45 @@ void Server::add_resource(Resource resource, HandlerPtr handler, ResourceOptions
     refuse("the resource " + json::quote(resource.name) + " needs a uri with a scheme, got " +
            json::quote(resource.uri));
   }
-  auto entry = std::make_shared<detail::ResourceEntry>();
+  auto entry = std::make_shared<detail::server::ResourceEntry>();
   resource.size = options.size;
   entry->cache = options.cache;
   describe(resource, options);
   entry->handler = require_executor(std::move(handler));
   entry->resource = std::move(resource);
-  impl_->change(detail::resources_changed,
-                [&](detail::Tables& tables) { tables.resources.put(entry->resource.uri, entry); });
+  impl_->change(detail::server::resources_changed, [&](detail::server::Tables& tables) {
+    tables.resources.put(entry->resource.uri, entry);
+  });
 }
 
-void Server::add_template(ResourceTemplate resource, HandlerPtr handler, ResourceOptions options) {
+void Server::add_template(ResourceTemplate resource, HandlerPtr handler, ResourceOptions options,
+                          const TemplateFields* fields) {
   check_name("a resource template", resource.name);
   Result<UriTemplate> uri = UriTemplate::parse(resource.uriTemplate);
-  if (!uri)
-    refuse("the uri template " + json::quote(resource.uriTemplate) + ": " + uri.error().message);
-  auto entry = std::make_shared<detail::TemplateEntry>();
+  const std::string what = "the uri template " + shown(resource.uriTemplate);
+  if (!uri) refuse(what + ": " + uri.error().message);
+  if (fields) {
+    for (const std::string& variable : uri->variables()) {
+      if (!contains(fields->names, variable)) {
+        refuse(what + " has the variable " + shown(variable) +
+               ", and the handler's struct has no field of that name; " + it_has(fields->names));
+      }
+    }
+    for (const std::string& field : fields->required) {
+      if (!contains(uri->variables(), field)) {
+        refuse("the handler of " + what + " needs " + shown(field) +
+               ", and the template has no such variable; " + it_has(uri->variables()));
+      }
+    }
+  }
+  auto entry = std::make_shared<detail::server::TemplateEntry>();
   entry->uri = *std::move(uri);
   entry->cache = options.cache;
   describe(resource, options);
-  entry->digest = detail::digest_of(resource.uriTemplate);
+  entry->digest = detail::server::digest_of(resource.uriTemplate);
   entry->handler = require_executor(std::move(handler));
   entry->resource = std::move(resource);
-  impl_->change(detail::resources_changed, [&](detail::Tables& tables) {
+  impl_->change(detail::server::resources_changed, [&](detail::server::Tables& tables) {
     tables.templates.put(entry->resource.uriTemplate, entry);
   });
 }
@@ -224,17 +266,31 @@ void Server::add_template(ResourceTemplate resource, HandlerPtr handler, Resourc
 void Server::add_method(std::string name, HandlerPtr handler, bool notification) {
   check_name("a method", name);
   if (name.starts_with("rpc.")) refuse("method names that begin with \"rpc.\" are reserved");
-  auto entry = std::make_shared<detail::MethodEntry>();
+  auto entry = std::make_shared<detail::server::MethodEntry>();
   entry->name = name;
   entry->notification = notification;
   entry->handler = require_executor(std::move(handler));
-  impl_->change(0, [&](detail::Tables& tables) {
+  impl_->change(0, [&](detail::server::Tables& tables) {
     tables.methods.insert_or_assign(std::move(name), std::move(entry));
   });
 }
 
 Server& Server::complete_prompt(std::string prompt, std::string argument, Completer completer) {
-  impl_->change(0, [&](detail::Tables& tables) {
+  if (!completer) refuse("a completer for the prompt " + shown(prompt) + " is an empty function");
+  impl_->change(0, [&](detail::server::Tables& tables) {
+    const auto entry = tables.prompts.find(prompt);
+    if (!entry) {
+      refuse("there is no prompt " + shown(prompt) + " to complete arguments of; offer it first");
+    }
+    std::vector<std::string> names;
+    if (entry->prompt.arguments) {
+      for (const PromptArgument& one : *entry->prompt.arguments) names.push_back(one.name);
+    }
+    if (!contains(names, argument)) {
+      refuse("the prompt " + shown(prompt) + " has no argument " + shown(argument) +
+             " to complete; " + it_has(names) +
+             " (those of a map are listed in PromptOptions::arguments)");
+    }
     tables.prompt_completers.insert_or_assign({std::move(prompt), std::move(argument)},
                                               std::move(completer));
   });
@@ -243,7 +299,19 @@ Server& Server::complete_prompt(std::string prompt, std::string argument, Comple
 
 Server& Server::complete_template(std::string uri_template, std::string variable,
                                   Completer completer) {
-  impl_->change(0, [&](detail::Tables& tables) {
+  if (!completer) {
+    refuse("a completer for the template " + shown(uri_template) + " is an empty function");
+  }
+  impl_->change(0, [&](detail::server::Tables& tables) {
+    const auto entry = tables.templates.find(uri_template);
+    if (!entry) {
+      refuse("there is no uri template " + shown(uri_template) +
+             " to complete variables of; offer it first");
+    }
+    if (!contains(entry->uri->variables(), variable)) {
+      refuse("the uri template " + shown(uri_template) + " has no variable " + shown(variable) +
+             " to complete; " + it_has(entry->uri->variables()));
+    }
     tables.template_completers.insert_or_assign({std::move(uri_template), std::move(variable)},
                                                 std::move(completer));
   });
@@ -254,7 +322,7 @@ Server& Server::extension(Extension extension) {
   if (extension.id.find('/') == std::string::npos) {
     refuse("an extension is named like \"com.example/feature\", got " + json::quote(extension.id));
   }
-  impl_->change(0, [&](detail::Tables& tables) {
+  impl_->change(0, [&](detail::server::Tables& tables) {
     std::string id = extension.id;
     tables.extensions.insert_or_assign(std::move(id), std::move(extension));
   });
@@ -274,7 +342,8 @@ template <class Pick>
 bool remove(Server::Impl& impl, unsigned change, std::string_view name, Pick pick) {
   bool found = false;
   bool changed = false;
-  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).remove(name, changed); });
+  impl.change(0,
+              [&](detail::server::Tables& tables) { found = pick(tables).remove(name, changed); });
   if (changed) impl.tell(change);
   return found;
 }
@@ -283,41 +352,42 @@ template <class Pick>
 bool enable(Server::Impl& impl, unsigned change, std::string_view name, bool on, Pick pick) {
   bool found = false;
   bool changed = false;
-  impl.change(0, [&](detail::Tables& tables) { found = pick(tables).enable(name, on, changed); });
+  impl.change(
+      0, [&](detail::server::Tables& tables) { found = pick(tables).enable(name, on, changed); });
   if (changed) impl.tell(change);
   return found;
 }
 
-constexpr auto tools = [](detail::Tables& tables) -> auto& { return tables.tools; };
-constexpr auto prompts = [](detail::Tables& tables) -> auto& { return tables.prompts; };
-constexpr auto resources = [](detail::Tables& tables) -> auto& { return tables.resources; };
-constexpr auto templates = [](detail::Tables& tables) -> auto& { return tables.templates; };
+constexpr auto tools = [](detail::server::Tables& tables) -> auto& { return tables.tools; };
+constexpr auto prompts = [](detail::server::Tables& tables) -> auto& { return tables.prompts; };
+constexpr auto resources = [](detail::server::Tables& tables) -> auto& { return tables.resources; };
+constexpr auto templates = [](detail::server::Tables& tables) -> auto& { return tables.templates; };
 
 }  // namespace
 
 bool Server::remove_tool(std::string_view name) {
-  return remove(*impl_, detail::tools_changed, name, tools);
+  return remove(*impl_, detail::server::tools_changed, name, tools);
 }
 bool Server::remove_prompt(std::string_view name) {
-  return remove(*impl_, detail::prompts_changed, name, prompts);
+  return remove(*impl_, detail::server::prompts_changed, name, prompts);
 }
 bool Server::remove_resource(std::string_view uri) {
-  return remove(*impl_, detail::resources_changed, uri, resources);
+  return remove(*impl_, detail::server::resources_changed, uri, resources);
 }
 bool Server::remove_template(std::string_view uri_template) {
-  return remove(*impl_, detail::resources_changed, uri_template, templates);
+  return remove(*impl_, detail::server::resources_changed, uri_template, templates);
 }
 bool Server::enable_tool(std::string_view name, bool enabled) {
-  return enable(*impl_, detail::tools_changed, name, enabled, tools);
+  return enable(*impl_, detail::server::tools_changed, name, enabled, tools);
 }
 bool Server::enable_prompt(std::string_view name, bool enabled) {
-  return enable(*impl_, detail::prompts_changed, name, enabled, prompts);
+  return enable(*impl_, detail::server::prompts_changed, name, enabled, prompts);
 }
 bool Server::enable_resource(std::string_view uri, bool enabled) {
-  return enable(*impl_, detail::resources_changed, uri, enabled, resources);
+  return enable(*impl_, detail::server::resources_changed, uri, enabled, resources);
 }
 bool Server::enable_template(std::string_view uri_template, bool enabled) {
-  return enable(*impl_, detail::resources_changed, uri_template, enabled, templates);
+  return enable(*impl_, detail::server::resources_changed, uri_template, enabled, templates);
 }
 
 void Server::resource_updated(std::string uri) {
@@ -344,7 +414,7 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   options.log = impl_->options.log;
   options.clock = impl_->options.clock;
   options.attach = [impl = impl_, facts = std::move(facts)](rpc::Peer& peer) {
-    auto session = std::make_shared<detail::Session>(impl, peer, facts);
+    auto session = std::make_shared<detail::server::Session>(impl, peer, facts);
     impl->enter(session);
     return session;
   };
@@ -363,7 +433,8 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
 std::shared_ptr<const Caller> Server::Impl::known(Caller caller) {
   const std::lock_guard lock(mutex);
   for (const auto& each : callers) {
-    if (each && *each == caller) return each;
+    auto known = each.lock();
+    if (known && *known == caller) return known;
   }
   auto made = std::make_shared<const Caller>(std::move(caller));
   callers[next_caller++ % callers.size()] = made;
@@ -380,5 +451,7 @@ std::size_t Server::sessions() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->sessions.size();
 }
+
+std::size_t Server::session_bytes() const noexcept { return impl_->session_bytes.load(); }
 
 }  // namespace godwit::inline v0

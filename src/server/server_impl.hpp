@@ -14,12 +14,12 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::server {
 class Session;
 
 /// Kinds of change that clients are told of, as bits.
 enum Change : unsigned { tools_changed = 1, prompts_changed = 2, resources_changed = 4 };
-}  // namespace detail
+}  // namespace detail::server
 
 struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   explicit Impl(ServerOptions options_);
@@ -34,7 +34,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
 
   /// Snapshots are numbered: a connection looks at the number and takes no lock while it stays.
   std::atomic<std::uint64_t> version{1};
-  std::shared_ptr<const detail::Catalog> catalog();
+  std::shared_ptr<const detail::server::Catalog> catalog();
 
   /// Changes the tables under the lock, and tells the connections.
   template <class F>
@@ -49,21 +49,24 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   }
   void tell(unsigned changes);
 
-  void enter(const std::shared_ptr<detail::Session>& session);
-  void leave(detail::Session* session);
-  std::vector<std::shared_ptr<detail::Session>> everyone();
+  void enter(const std::shared_ptr<detail::server::Session>& session);
+  void leave(detail::server::Session* session);
+  std::vector<std::shared_ptr<detail::server::Session>> everyone();
 
   /// The same caller for all connections that say the same about themselves, as most do.
   std::shared_ptr<const Caller> known(Caller caller);
+
+  /// Of all sessions together.
+  std::atomic<std::size_t> session_bytes{0};
 
   std::int64_t unix_time() const;
   Ledger& ledger() { return *options.ledger; }
 
   std::mutex mutex;
-  detail::Tables tables;
-  std::shared_ptr<const detail::Catalog> snapshot;
-  std::unordered_map<detail::Session*, std::weak_ptr<detail::Session>> sessions;
-  std::array<std::shared_ptr<const Caller>, 16> callers;  // those who came last
+  detail::server::Tables tables;
+  std::shared_ptr<const detail::server::Catalog> snapshot;
+  std::unordered_map<detail::server::Session*, std::weak_ptr<detail::server::Session>> sessions;
+  std::array<std::weak_ptr<const Caller>, 16> callers;  // those who came last
   std::size_t next_caller = 0;
 };
 

@@ -3,12 +3,11 @@
 #include "godwit/json/writer.hpp"
 #include "mcp/era/stateless.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 namespace {
 
-/// Uris that one client may subscribe to, and listens it may hold open: more is a mistake or worse.
-constexpr std::size_t most_subscriptions = 10'000;
+/// Listens that one client may hold open: more is a mistake or worse.
 constexpr std::size_t most_listens = 100;
 
 struct ChangeName {
@@ -22,12 +21,23 @@ constexpr ChangeName change_names[] = {{tools_changed, mcp::Operation::tools_cha
 }  // namespace
 
 Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts)
-    : server_(std::move(server)), peer_(peer), poster_(peer.poster()), facts_(std::move(facts)) {
+    : server_(std::move(server)),
+      peer_(peer),
+      poster_(peer.poster()),
+      facts_(std::move(facts)),
+      kept_(server_->session_bytes, server_->options.limits.session_bytes,
+            server_->options.limits.process_session_bytes) {
   static const auto nothing = std::make_shared<const ServerCapabilities>();
   promised_ = nothing;
 }
 
 Session::~Session() { server_->leave(this); }
+
+bool Session::has_method(std::string_view name) {
+  std::shared_ptr<const Entry> entry;
+  return catalog()->method(name, entry) != nullptr ||
+         catalog()->extension_of(&Extension::methods, name) != nullptr;
+}
 
 const std::shared_ptr<const Catalog>& Session::catalog() {
   const std::uint64_t now = server_->version.load(std::memory_order_acquire);
@@ -38,20 +48,30 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
   return catalog_;
 }
 
-void Session::begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
-                    Caller caller) {
+std::optional<Error> Session::begin(const mcp::Dialect& dialect,
+                                    std::shared_ptr<const ServerCapabilities> promised,
+                                    Caller caller) {
+  // Counted for each session, also where several share one.
+  if (auto error = kept_.add(kept_size(caller))) return error;
+  caller_ = server_->known(std::move(caller));
   dialect_ = &dialect;
   promised_ = std::move(promised);
   set_level(LoggingLevel::info);
-  caller_ = server_->known(std::move(caller));
-  initialized_ = false;
-  subscribed_.clear();
+  return std::nullopt;
 }
 
-bool Session::subscribe(std::string uri) {
-  if (subscribed_.size() >= most_subscriptions && !subscribed_.contains(uri)) return false;
+std::optional<Error> Session::subscribe(std::string uri) {
+  if (subscribed_.contains(uri)) return std::nullopt;
+  const std::size_t bytes = kept_size(uri);
+  if (auto error = kept_.add(bytes)) return error;
+  KeptClaim claim(kept_, bytes);
   subscribed_.insert(std::move(uri));
-  return true;
+  claim.keep();
+  return std::nullopt;
+}
+
+void Session::unsubscribe(const std::string& uri) {
+  if (subscribed_.erase(uri) > 0) kept_.remove(kept_size(uri));
 }
 
 bool Session::listen(const rpc::Id& id, Listen listen) {
@@ -87,40 +107,53 @@ bool Session::promised(unsigned change) const {
   }
 }
 
+template <class F>
+void Session::for_each_listen(F&& each) {
+  if (listens_.empty()) return;
+  std::vector<rpc::Id> ids;
+  ids.reserve(listens_.size());
+  for (const auto& [id, listen] : listens_) ids.push_back(id);
+  for (const rpc::Id& id : ids) {
+    const auto found = listens_.find(id);
+    if (found != listens_.end() && !poster_.closed()) each(found->second);
+  }
+}
+
 void Session::tell_changes() {
   const unsigned changes = waiting_changes_.exchange(0);
   for (const ChangeName& change : change_names) {
     if (!(changes & change.change)) continue;
     if (dialect_ && initialized_ && promised(change.change)) notify(change.operation, nullptr, {});
-    for (const auto& [id, listen] : listens_) {
+    for_each_listen([&](const Listen& listen) {
       if (listen.changes & change.change) notify(change.operation, &listen, {});
-    }
+    });
   }
 }
 
 void Session::tell_updated(const std::string& uri) {
   using enum mcp::Operation;
   if (dialect_ && initialized_ && subscribed_.contains(uri)) notify(resource_updated, nullptr, uri);
-  for (const auto& [id, listen] : listens_) {
+  for_each_listen([&](const Listen& listen) {
     if (listen.uris.contains(uri)) notify(resource_updated, &listen, uri);
-  }
+  });
 }
 
 void Session::tell_filtered(const std::string& filter, const std::string& value,
                             const std::string& method, const RawJson& params) {
-  for (const auto& [id, listen] : listens_) {
+  for_each_listen([&](const Listen& listen) {
     const auto found = listen.others.find(filter);
-    if (found == listen.others.end() || !found->second.contains(value)) continue;
+    if (found == listen.others.end() || !found->second.contains(value)) return;
     std::string tagged =
         R"({"_meta":{)" + json::quote(mcp::meta_key::subscription_id) + ":" + listen.id + "}";
     const std::string_view rest = std::string_view(params.text).substr(1);
     if (!rest.starts_with('}')) tagged += ',';
     tagged += rest;
     peer_.notify(method, RawJson{std::move(tagged)}, listen.route);
-  }
+  });
 }
 
 void Session::notify(mcp::Operation operation, const Listen* listen, std::string_view uri) {
+  if (poster_.closed()) return;
   const mcp::Dialect& dialect = listen ? mcp::stateless_dialect() : *dialect_;
   std::string params;
   json::Writer writer(params);
@@ -145,4 +178,4 @@ void Session::notify(mcp::Operation operation, const Listen* listen, std::string
   }
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

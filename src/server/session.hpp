@@ -18,11 +18,12 @@
 #include "catalog.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/server/server.hpp"
+#include "kept_bytes.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "server_impl.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -35,6 +36,8 @@ class Session : public std::enable_shared_from_this<Session> {
   const PeerFacts& facts() const noexcept { return facts_; }      // any thread
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
+  /// Whether the program, or an extension that it declared, added a method of this name.
+  GODWIT_API bool has_method(std::string_view name);
 
   /// Set while a message is handled whose carrier has fields that must agree with it. Such a
   /// carrier brings stateless requests here, and nothing else.
@@ -42,17 +45,18 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // The stateful conversation, if there is one.
 
-  void begin(const mcp::Dialect& dialect, std::shared_ptr<const ServerCapabilities> promised,
-             Caller caller);
+  /// An error, and nothing has begun, if the client says more about itself than is kept.
+  std::optional<Error> begin(const mcp::Dialect& dialect,
+                             std::shared_ptr<const ServerCapabilities> promised, Caller caller);
   const ServerCapabilities& promised() const noexcept { return *promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   void set_initialized() noexcept { initialized_ = true; }
   void set_level(LoggingLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
   LoggingLevel level() const noexcept { return level_.load(std::memory_order_relaxed); }  // any
-  /// False if there are too many already.
-  bool subscribe(std::string uri);
-  void unsubscribe(const std::string& uri) { subscribed_.erase(uri); }
+  /// An error if there are too many already.
+  std::optional<Error> subscribe(std::string uri);
+  void unsubscribe(const std::string& uri);
 
   // Listening of stateless clients.
 
@@ -65,11 +69,14 @@ class Session : public std::enable_shared_from_this<Session> {
     std::map<std::string, std::set<std::string>> others;
     /// Answers the request when the connection comes to its end.
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
+    KeptClaim claim;  // for the bytes of all this
   };
   bool listen(const rpc::Id& id, Listen listen);
   /// True if that request was one.
   bool end_listen(const rpc::Id& id);
   std::size_t listens() const noexcept { return listens_.size(); }
+  /// What is kept of the client's words.
+  KeptBytes& kept() noexcept { return kept_; }
 
   // Telling. Any thread.
 
@@ -80,11 +87,19 @@ class Session : public std::enable_shared_from_this<Session> {
   void tell_filtered(const std::string& filter, const std::string& value, const std::string& method,
                      const RawJson& params);
 
-  // Reused from call to call.
+  // Reused from call to call, while they are small: there may be many sessions.
   std::string scratch;
   json::Document document;
+  static constexpr std::size_t most_reused = 64u << 10;
+  void trim() {
+    if (scratch.capacity() > most_reused) std::string().swap(scratch);
+  }
 
  private:
+  /// Calls `each` with every listen that there is now. Telling runs code of the carrier, which may
+  /// end any of them, or the peer.
+  template <class F>
+  void for_each_listen(F&& each);
   bool promised(unsigned change) const;
   void tell_changes();
   void tell_updated(const std::string& uri);
@@ -97,6 +112,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const Catalog> catalog_;
   std::uint64_t catalog_version_ = 0;
 
+  KeptBytes kept_;
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
@@ -107,4 +123,4 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<unsigned> waiting_changes_{0};
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

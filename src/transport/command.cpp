@@ -15,17 +15,31 @@ constexpr auto exit_patience = std::chrono::milliseconds(100);
 /// How much of stderr an error message quotes.
 constexpr std::size_t quoted = 2048;
 
-/// The last whole lines of at most `most` bytes, without bytes that could play with a terminal.
+/// Without an end of line, and without bytes that could play with a terminal.
+std::string printable(std::string text) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
+  for (char& c : text)
+    if ((static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') || c == '\x7f') c = '?';
+  return text;
+}
+
+/// The last whole lines of at most `most` bytes.
 std::string last_lines(std::string text, std::size_t most) {
   if (text.size() > most) {
     text.erase(0, text.size() - most);
     if (const std::size_t end = text.find('\n'); end != text.npos && end + 1 < text.size())
       text.erase(0, end + 1);
   }
-  while (text.ends_with('\n') || text.ends_with('\r')) text.pop_back();
-  for (char& c : text)
-    if ((static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') || c == '\x7f') c = '?';
-  return text;
+  return printable(std::move(text));
+}
+
+/// The first whole lines of at most `most` bytes.
+std::string first_lines(std::string text, std::size_t most) {
+  if (text.size() > most) {
+    text.resize(most);
+    if (const std::size_t end = text.rfind('\n'); end != text.npos && end > 0) text.resize(end);
+  }
+  return printable(std::move(text));
 }
 
 }  // namespace
@@ -71,6 +85,11 @@ void CommandTransport::on_closing(Error reason) {
   close_output();
   process_.stop();
   if (input_ended()) patience_.start(exit_patience, [this] { tell(); });
+}
+
+std::string CommandTransport::stderr_quote() const {
+  const std::string words = first_lines(process_.stderr_tail(), quoted);
+  return words.empty() ? words : "; its stderr begins: " + words;
 }
 
 void CommandTransport::tell() {

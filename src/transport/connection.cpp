@@ -3,19 +3,54 @@
 #include <algorithm>
 
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 
 namespace godwit::inline v0 {
 
 struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<State> {
   State(Loop& loop_, std::unique_ptr<rpc::Transport> transport_)
-      : loop(loop_), transport(std::move(transport_)), deadlines(loop_), grace(loop_) {}
+      : loop(loop_),
+        transport(std::move(transport_)),
+        deadlines(loop_),
+        grace(loop_),
+        wake(loop_, [this] { survive([&] { process(); }); }),
+        tell_done(loop_, [this] {
+          const auto self = shared_from_this();
+          if (auto callback = std::exchange(done, nullptr)) callback(reason);
+        }) {}
+
+  ~State() override {
+    if (watched) watched->gone = true;
+  }
+
+  /// Whether the State is still there after a callback: a mark on the stack, because to count a
+  /// reference for every message would cost more than looking at it.
+  struct Watch {
+    explicit Watch(State& on) noexcept : state(on), outer(std::exchange(on.watched, this)) {}
+    ~Watch() {
+      if (!gone) {
+        state.watched = outer;
+      } else if (outer) {
+        outer->gone = true;
+      }
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+    State& state;
+    Watch* const outer;
+    bool gone = false;
+  };
 
   Loop& loop;
+  Watch* watched = nullptr;
   std::unique_ptr<rpc::Transport> transport;
   Timer deadlines;
   Timer grace;
+  Wakeup wake;
+  Wakeup tell_done;
   std::optional<rpc::Peer> peer;
   Function<void(const Error&)> done;
+  Function<void()> heard;
   Error reason;
   bool ending = false;            // no more input; handlers may still answer
   bool finished = false;          // nothing more is written; what waits is on its way
@@ -23,26 +58,52 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   bool told = false;
 
   void start(std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options) {
-    options.wake = [this_loop = &loop, weak = weak_from_this()] {
-      this_loop->post([weak] {
-        if (const auto self = weak.lock()) self->process();
-      });
-    };
+    options.wake = [this] { wake.signal(); };  // not once the peer has closed
     options.deadline_moved = [this] { arm(); };
     peer.emplace(*transport, std::move(router), std::move(options));
     transport->start(*this);
   }
 
-  void on_message(std::string_view message, std::size_t spare) override {
-    peer->on_message(message, spare);
+  /// Runs something of this connection from the loop. What it throws, which is the end of memory,
+  /// ends this connection and nothing else.
+  template <class F>
+  void survive(F&& run) noexcept {
+    const auto self = shared_from_this();  // a callback may let go of the Connection
+    try {
+      run();
+    } catch (...) {
+      fail();
+    }
   }
-  void on_unreadable(const Error& error) override { peer->on_unreadable(error); }
+
+  /// In a catch block.
+  void fail() noexcept {
+    const auto self = shared_from_this();
+    peer->options().log.caught("a connection is closed");
+    break_off();
+  }
+
+  void on_message(std::string_view message, std::size_t spare) override {
+    const Watch watch(*this);
+    try {
+      if (heard) heard();
+      if (!watch.gone) peer->on_message(message, spare);
+    } catch (...) {
+      if (!watch.gone) fail();
+    }
+  }
+  void on_unreadable(const Error& error) override {
+    survive([&] { peer->on_unreadable(error); });
+  }
+  void on_failure(const rpc::Id& id, const Error& error) override {
+    survive([&] { peer->on_failure(id, error); });
+  }
   void on_close(const Error& why) override {
     transport_closed = true;
     if (finished) {
       tell();
     } else {
-      end(why);
+      survive([&] { end(why); });
     }
   }
 
@@ -56,8 +117,10 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     if (!next) return;
     const Duration wait = std::max(*next - peer->options().clock->now(), Duration(0));
     deadlines.start(wait, [this] {
-      peer->expire(peer->options().clock->now());
-      arm();
+      survive([&] {
+        peer->expire(peer->options().clock->now());
+        arm();
+      });
     });
   }
 
@@ -69,7 +132,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     peer->end_of_input(why);
     peer->process();
     if (finish_if_idle()) return;
-    grace.start(peer->options().limits.eof_grace, [this] { finish(); });
+    grace.start(peer->options().limits.eof_grace, [this] { survive([&] { finish(); }); });
   }
 
   bool finish_if_idle() {
@@ -93,17 +156,33 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     }
   }
 
-  void tell() {
+  void abort(const Error& why) {
+    const auto self = shared_from_this();  // a callback may let go of the Connection
+    if (!std::exchange(ending, true)) reason = why;
+    finished = true;
+    deadlines.cancel();
+    peer->on_close(reason);
+    transport.reset();  // which the peer does not use any more
+    tell();
+  }
+
+  /// The end at once, which needs no memory. What was not written is lost.
+  void break_off() noexcept {
+    deadlines.cancel();
+    if (!std::exchange(ending, true)) {
+      reason.code = rpc::code::connection_closed;
+      reason.message = "out of memory";  // short enough to need none
+    }
+    finished = true;
+    peer->on_close(reason);
+    transport.reset();
+    tell();
+  }
+
+  void tell() noexcept {
     if (std::exchange(told, true)) return;
     grace.cancel();
-    // From the loop, so that the owner may destroy everything in the callback.
-    loop.post([weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (self && self->done) {
-        auto callback = std::exchange(self->done, nullptr);
-        callback(self->reason);
-      }
-    });
+    tell_done.signal();  // from the loop, so that the owner may destroy everything in the callback
   }
 };
 
@@ -121,9 +200,13 @@ rpc::Peer& Connection::peer() noexcept { return *state_->peer; }
 
 void Connection::on_close(Function<void(const Error&)> done) { state_->done = std::move(done); }
 
-void Connection::close() {
-  state_->end(Error{.code = rpc::code::connection_closed, .message = "closed by this side"});
+void Connection::close() { state_->end(rpc::connection_closed("closed by this side")); }
+
+void Connection::abort() {
+  state_->abort(Error{.code = rpc::code::connection_closed, .message = "broken off by this side"});
 }
+
+void Connection::on_heard(Function<void()> heard) { state_->heard = std::move(heard); }
 
 bool Connection::closed() const noexcept { return state_->ending; }
 

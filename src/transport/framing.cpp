@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "godwit/base/work.hpp"
+
 namespace godwit::inline v0 {
 
 namespace {
@@ -46,6 +48,7 @@ FrameDecoder::FrameDecoder(Framing framing, const Limits& limits)
 }
 
 void FrameDecoder::resize(std::size_t capacity) {
+  detail::base::count_work(end_ - begin_);
   auto fresh = std::make_unique_for_overwrite<char[]>(capacity + padding);
   std::memset(fresh.get() + capacity, 0, padding);
   if (end_ > begin_) std::memcpy(fresh.get(), buffer_.get() + begin_, end_ - begin_);
@@ -64,6 +67,7 @@ std::span<char> FrameDecoder::prepare() {
   }
   if (std::exchange(filled_, false) && capacity_ < busy) resize(capacity_ * 2);
   if (capacity_ - end_ < enough && begin_ > 0) {
+    detail::base::count_work(end_ - begin_);
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     scanned_ -= begin_;
     end_ -= begin_;
@@ -75,6 +79,7 @@ std::span<char> FrameDecoder::prepare() {
 }
 
 void FrameDecoder::commit(std::size_t size) noexcept {
+  detail::base::count_work(size);
   end_ += size;
   filled_ = end_ == capacity_;
 }
@@ -128,6 +133,7 @@ FrameDecoder::Event FrameDecoder::next_line() {
     const auto* found =
         static_cast<const char*>(std::memchr(data + scanned_, '\n', end_ - scanned_));
     const std::size_t stop = found ? static_cast<std::size_t>(found - data) : end_;
+    detail::base::count_work(stop - scanned_ + 1);
 
     if (state_ == State::skip_line) {
       discarded_ += stop - begin_;
@@ -171,6 +177,7 @@ FrameDecoder::Event FrameDecoder::next_header() {
     const auto* found =
         static_cast<const char*>(std::memchr(data + scanned_, '\n', end_ - scanned_));
     const std::size_t stop = found ? static_cast<std::size_t>(found - data) : end_;
+    detail::base::count_work(stop - scanned_ + 1);
     if (header_ + (stop - begin_) > header_bytes)
       return broken("the header of a message is longer than " + std::to_string(header_bytes) +
                     " bytes");

@@ -4,7 +4,9 @@
 #include <list>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
 
@@ -38,16 +40,17 @@ struct RpcEndpoint::State {
       : loop(loop_),
         router(std::move(router_)),
         peer(std::move(peer_)),
-        options(std::move(options_)) {}
+        options(std::move(options_)),
+        sweep(loop_, [this] { gone.clear(); }) {}
 
   Loop& loop;
   std::shared_ptr<const rpc::Router> router;
   rpc::PeerOptions peer;
   RpcEndpointOptions options;
   std::list<std::unique_ptr<Lane>> busy;
-  std::vector<std::unique_ptr<Lane>> idle;
-  std::shared_ptr<std::vector<std::unique_ptr<Lane>>> gone =
-      std::make_shared<std::vector<std::unique_ptr<Lane>>>();
+  std::list<std::unique_ptr<Lane>> idle;
+  std::list<std::unique_ptr<Lane>> gone;  // until nothing of them is on the stack
+  Wakeup sweep;
   bool draining = false;
 
   http::Fields fields_for(const http::Request& request) const {
@@ -94,18 +97,15 @@ struct RpcEndpoint::State {
   }
 
   Lane& lane();
-  void settle(Lane& lane);
+  void settle(Lane& lane) noexcept;
 };
 
 /// Carries one request at a time to its own peer, and the answer back.
 struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
-  explicit Lane(State& state_) : state(state_), timer(state_.loop) {
+  explicit Lane(State& state_)
+      : state(state_), timer(state_.loop), wake(state_.loop, [this] { process(); }) {
     rpc::PeerOptions options = state.peer;
-    options.wake = [&loop = state.loop, weak = std::weak_ptr(self)] {
-      loop.post([weak] {
-        if (const auto lane = weak.lock()) (*lane)->process();
-      });
-    };
+    options.wake = [this] { wake.signal(); };  // not once the peer is closed
     options.deadline_moved = [this] { arm(); };
     peer.emplace(*this, state.router, std::move(options));
   }
@@ -113,16 +113,21 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
 
   State& state;
   Timer timer;
+  Wakeup wake;
   std::string out;
   http::Exchange* exchange = nullptr;
   http::Fields more;
   bool spoilt = false;  // its handler may still run
   std::list<std::unique_ptr<Lane>>::iterator place;
-  std::shared_ptr<Lane*> self = std::make_shared<Lane*>(this);
   std::optional<rpc::Peer> peer;
 
   void run(const http::Request& request, http::Exchange& with) {
     exchange = &with;
+    Rollback failed([&] {  // whoever called then answers the exchange, or ends it
+      exchange = nullptr;
+      with.set_owner(nullptr);
+      end_without_answer();
+    });
     more = state.fields_for(request);
     peer->on_message(request.body, request.spare);
     if (exchange && peer->in_flight() == 0) unanswered(0);
@@ -130,11 +135,28 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
       exchange->set_owner(this);
       if (state.draining) stop();
     }
+    failed.dismiss();
     state.settle(*this);
   }
 
-  void process() {
-    peer->process();
+  /// Runs something of this request from the loop. What it throws, which is the end of memory, ends
+  /// this request and nothing else.
+  template <class F>
+  void survive(F&& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      state.peer.log.caught("a request is given up");
+      give_up(0);
+    }
+    state.settle(*this);
+  }
+  void process() noexcept {
+    survive([&] { peer->process(); });
+  }
+  void end_without_answer() noexcept {
+    spoilt = true;
+    peer->close();
     state.settle(*this);
   }
   void arm() {
@@ -142,14 +164,14 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
     if (!next) return;
     const Duration wait = std::max(*next - peer->options().clock->now(), Duration(0));
     timer.start(wait, [this] {
-      peer->expire(peer->options().clock->now());
-      arm();
-      state.settle(*this);
+      survive([&] {
+        peer->expire(peer->options().clock->now());
+        arm();
+      });
     });
   }
   void stop() {
-    peer->end_of_input(
-        Error{.code = rpc::code::connection_closed, .message = "the server is shutting down"});
+    peer->end_of_input(rpc::connection_closed("the server is shutting down"));
     peer->process();
   }
 
@@ -159,20 +181,29 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
   void flush() override {}
   void finish_message(std::size_t begin) override {
     out.resize(begin);
-    state.peer.log.warning(
+    state.peer.log.limited(
+        LogLevel::warning,
         "a handler called or notified a client over HTTP, where there is no way to it");
   }
   void finish_answer(std::size_t begin, const Error* error) override {
     if (exchange) {
       const bool bad = error && (error->code == rpc::code::parse_error ||
                                  error->code == rpc::code::invalid_request);
-      std::exchange(exchange, nullptr)
-          ->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(begin), more);
+      exchange->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(begin), more);
+      exchange = nullptr;
     }
     out.resize(begin);
   }
   void unanswered(rpc::Route) override {
-    if (exchange) std::exchange(exchange, nullptr)->respond(204, {}, {}, more);
+    if (!exchange) return;
+    exchange->respond(204, {}, {}, more);
+    exchange = nullptr;
+  }
+
+  bool give_up(rpc::Route) noexcept override {
+    if (exchange) std::exchange(exchange, nullptr)->abort();
+    spoilt = true;
+    return true;
   }
 
   // Exchange::Owner
@@ -180,7 +211,7 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
   void on_gone() override {
     exchange = nullptr;
     spoilt = true;
-    peer->on_close(Error{.code = rpc::code::connection_closed, .message = "the client is gone"});
+    peer->on_close(rpc::connection_closed("the client is gone"));
     state.settle(*this);
   }
 };
@@ -189,29 +220,24 @@ RpcEndpoint::Lane& RpcEndpoint::State::lane() {
   if (idle.empty()) {
     busy.push_back(std::make_unique<Lane>(*this));
   } else {
-    busy.push_back(std::move(idle.back()));
-    idle.pop_back();
+    busy.splice(busy.end(), idle, idle.begin());
   }
   busy.back()->place = std::prev(busy.end());
   return *busy.back();
 }
 
 /// Puts the lane where it belongs, if it is done with its request.
-void RpcEndpoint::State::settle(Lane& lane) {
+void RpcEndpoint::State::settle(Lane& lane) noexcept {
   if (lane.exchange || lane.place == busy.end()) return;
-  std::unique_ptr<Lane> mine = std::move(*lane.place);
-  busy.erase(lane.place);
-  lane.place = busy.end();
+  const auto place = std::exchange(lane.place, busy.end());
   const bool reusable = !lane.spoilt && !peer.attach && lane.peer->in_flight() == 0;
   if (reusable && !draining && idle.size() < most_idle) {
     if (lane.out.capacity() > keep_capacity) std::string().swap(lane.out);
-    idle.push_back(std::move(mine));
-    return;
+    return idle.splice(idle.begin(), busy, place);
   }
   // Later: it may be on the stack.
-  gone->push_back(std::move(mine));
-  if (gone->size() > 1) return;
-  loop.post([lanes = gone] { std::exchange(*lanes, {}).clear(); });
+  gone.splice(gone.end(), busy, place);
+  sweep.signal();
 }
 
 RpcEndpoint::RpcEndpoint(Loop& loop, std::shared_ptr<const rpc::Router> router,
@@ -219,7 +245,7 @@ RpcEndpoint::RpcEndpoint(Loop& loop, std::shared_ptr<const rpc::Router> router,
     : state_(std::make_unique<State>(loop, std::move(router), std::move(options),
                                      std::move(endpoint))) {}
 
-RpcEndpoint::~RpcEndpoint() { state_->gone->clear(); }
+RpcEndpoint::~RpcEndpoint() = default;
 
 std::optional<http::Response> RpcEndpoint::on_head(const http::Request& request) {
   // Nothing is worth reading that will be refused.
@@ -267,9 +293,11 @@ std::size_t RpcEndpoint::in_flight() const noexcept { return state_->busy.size()
 void RpcEndpoint::drain() {
   state_->draining = true;
   state_->idle.clear();
-  for (auto at = state_->busy.begin(); at != state_->busy.end();) {
-    Lane& lane = **at;
-    ++at;  // it may leave the list
+  // One after the other from the front to the back: stopping one may end any of them.
+  std::list<std::unique_ptr<Lane>>& busy = state_->busy;
+  for (std::size_t most = busy.size(); most > 0 && !busy.empty(); --most) {
+    busy.splice(busy.end(), busy, busy.begin());
+    Lane& lane = *busy.back();
     lane.stop();
     state_->settle(lane);
   }

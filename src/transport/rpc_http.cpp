@@ -35,6 +35,7 @@ class RpcHttp final : public rpc::Transport {
     if (url_.scheme == "ws") url_.scheme = "http";
     if (url_.scheme == "wss") url_.scheme = "https";
     if (!options_.fields.find("Accept")) options_.fields.add("Accept", "application/json");
+    options_.fields.set("Accept-Encoding", "identity");
     options_.fields.set("Content-Type", "application/json");
   }
   ~RpcHttp() override { *self_ = nullptr; }
@@ -78,6 +79,8 @@ class RpcHttp final : public rpc::Transport {
     std::vector<rpc::Id> ids;  // of the requests in it
     std::string body;
     int status = 0;
+    std::string coding;    // of the body, which cannot be read then
+    std::string location;  // of a redirect
   };
   using Place = std::list<Call>::iterator;
 
@@ -105,11 +108,20 @@ class RpcHttp final : public rpc::Transport {
            .url = url_,
            .fields = std::move(fields),
            .body = std::move(post.message),
-           .repeatable = {}},
-          {.on_head = [call](int status, http::FieldsView) { call->status = status; },
+           .repeatable = {},
+           .follow_redirects = true},
+          {.on_head = [call](int status, http::FieldsView head) { take_head(*call, status, head); },
            .on_body = [this, call](std::string_view piece) { gather(call, piece); },
            .on_end = [this, call](Result<void> how) { ended(call, std::move(how)); }});
     }
+  }
+
+  static void take_head(Call& call, int status, const http::FieldsView& fields) {
+    constexpr std::size_t most_shown = 100;
+    const std::string_view coding = fields.find("Content-Encoding").value_or("");
+    call.status = status;
+    if (!http::same_name(coding, "identity")) call.coding = coding.substr(0, most_shown);
+    if (status / 100 == 3) call.location = fields.find("Location").value_or("");
   }
 
   void gather(Place call, std::string_view piece) {
@@ -136,11 +148,23 @@ class RpcHttp final : public rpc::Transport {
 
   void deliver(Call& call, const Result<void>& how) {
     if (!how) {
-      return fail(call.ids,
-                  Error{.code = rpc::code::connection_closed, .message = how.error().message});
+      Error why = rpc::connection_closed(how.error().message);
+      if (is_not_executed(how.error())) why.cause = Cause::not_connected;
+      return fail(call.ids, why);
     }
-    const std::string status =
+    const auto failure = [](std::string message) {
+      return Error{.message = std::move(message), .cause = Cause::carrier};
+    };
+    std::string status =
         "HTTP " + std::to_string(call.status) + " " + std::string(http::reason_of(call.status));
+    if (!call.location.empty()) {
+      status += " (a redirect to " + url_.describe(call.location) + ", which is not followed)";
+    }
+    if (!call.coding.empty()) {
+      return fail(call.ids, failure("the server answered " + status +
+                                    ", compressed (Content-Encoding: " + call.coding +
+                                    "), which was not asked for and cannot be read"));
+    }
     const std::size_t size = call.body.size();
     call.body.append(json::Document::padding, '\0');
     const std::string_view text = std::string_view(call.body).substr(0, size);
@@ -148,14 +172,15 @@ class RpcHttp final : public rpc::Transport {
         document_.parse(text, json::ParseOptions::from(options_.limits), json::Document::padding);
     if (size == 0 || !parsed || !(parsed->is_object() || parsed->is_array())) {
       if (call.ids.empty() && call.status / 100 == 2) return;
-      return fail(call.ids, error(size == 0 || call.status / 100 != 2
-                                      ? "the server answered " + status + " and no result"
-                                      : "the server's answer is no JSON-RPC message"));
+      return fail(call.ids, failure(size == 0 || call.status / 100 != 2
+                                        ? "the server answered " + status + " and no result"
+                                        : "the server's answer is no JSON-RPC message"));
     }
     // Whatever is not answered by its id is answered all the same.
     std::optional<Error> nobodys;
     bool any = false;
     each_message(*parsed, [&](json::View one) {
+      if (rpc::role_of(one) != rpc::Role::answer) return;
       const auto id = rpc::Id::from(one.find("id"));
       const auto found = id ? std::ranges::find(call.ids, *id) : call.ids.end();
       if (found != call.ids.end()) {
@@ -164,10 +189,11 @@ class RpcHttp final : public rpc::Transport {
       } else if (const json::View wrong = one.find("error")) {
         nobodys = Error{.code = wrong.find("code").as_int64().value_or(rpc::code::internal_error),
                         .message = std::string(wrong.find("message").as_string().value_or(status)),
-                        .data = std::string(wrong.find("data") ? wrong.find("data").source() : "")};
+                        .data = std::string(wrong.find("data") ? wrong.find("data").source() : ""),
+                        .cause = Cause::peer};
       }
     });
-    if (!nobodys) nobodys = error("the server answered " + status + " but not this call");
+    if (!nobodys) nobodys = failure("the server answered " + status + " but not this call");
     const std::shared_ptr<RpcHttp*> self = self_;
     if (any) receiver_->on_message(text, json::Document::padding);
     if (*self) fail(call.ids, *nobodys);
@@ -181,7 +207,7 @@ class RpcHttp final : public rpc::Transport {
     }
     const std::shared_ptr<RpcHttp*> self = self_;
     for (const rpc::Id& id : ids) {
-      receiver_->on_message(rpc::serialize(rpc::make_error(id, why)), 0);
+      receiver_->on_failure(id, why);
       if (!*self || closing_) return;
     }
   }

@@ -1,12 +1,13 @@
 #include "godwit/transport/rpc_server.hpp"
 
 #include <algorithm>
-#include <list>
 #include <vector>
 
+#include "clients.hpp"
+#include "godwit/base/rollback.hpp"
 #include "godwit/http/http_server.hpp"
+#include "godwit/io/address.hpp"
 #include "godwit/io/listener.hpp"
-#include "godwit/transport/connection.hpp"
 #include "godwit/transport/rpc_endpoint.hpp"
 #include "godwit/transport/socket.hpp"
 #include "godwit/transport/stdio.hpp"
@@ -15,9 +16,7 @@ namespace godwit::inline v0 {
 
 namespace {
 
-bool is_own_machine(std::string_view host) {
-  return host == "localhost" || host.starts_with("127.") || host == "::1";
-}
+using detail::transport::Clients;
 
 /// A port that speaks HTTP.
 struct Front {
@@ -41,47 +40,48 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   rpc::PeerOptions options;
   std::vector<Listener> listeners;
   std::vector<std::unique_ptr<Front>> fronts;
-  std::list<Connection> connections;
+  std::vector<std::unique_ptr<Clients>> clients;  // one for each listener, and one for the rest
+  Clients* served = nullptr;                      // those of serve()
+  std::optional<Error> stdio_failure;
   Function<void()> done;
   bool closing = false;
 
-  SocketOptions socket_options(Framing framing) const {
-    return {.framing = framing, .limits = options.limits, .log = options.log};
+  Clients& new_clients() {
+    clients.push_back(std::make_unique<Clients>(loop, options.limits, *options.clock,
+                                                [this] { finish_if_done(); }));
+    return *clients.back();
   }
 
-  OnTransport acceptor() {
-    return [this](std::unique_ptr<rpc::Transport> transport, const std::string&) {
-      add(std::move(transport), false);
+  SocketOptions socket_options(Framing framing, Clients& into) const {
+    return {.framing = framing, .limits = options.limits, .log = options.log, .make_room = [&into] {
+              return into.make_room();
+            }};
+  }
+
+  OnTransport acceptor(Clients& into) {
+    return [this, &into](std::unique_ptr<rpc::Transport> transport, const std::string&) {
+      add(into, std::move(transport), true);
     };
   }
 
-  void add(std::unique_ptr<rpc::Transport> transport, bool last) {
-    const auto at =
-        connections.emplace(connections.end(), loop, std::move(transport), router, options);
-    at->on_close([weak = weak_from_this(), at, last](const Error&) {
-      const auto self = weak.lock();
-      if (!self) return;
-      self->connections.erase(at);
-      if (last) {
-        self->close();
-      } else {
-        self->finish_if_done();
-      }
-    });
-    if (closing) at->close();
+  void add(Clients& into, std::unique_ptr<rpc::Transport> transport, bool timed) {
+    Connection& connection = into.add(std::move(transport), router, options, timed);
+    if (closing) connection.close();
   }
 
   Result<std::string> add_front(const Address& address, const RpcHttpOptions& given, bool ws) {
+    Clients* const sockets = ws ? &new_clients() : nullptr;
     RpcEndpointOptions what{.path = given.path,
                             .access = given.access,
                             .post = !ws,
-                            .on_websocket = ws ? acceptor() : nullptr,
+                            .on_websocket = ws ? acceptor(*sockets) : nullptr,
                             .protocols = given.protocols};
-    what.access.wide = what.access.wide || !is_own_machine(address.host);
+    what.access.wide = what.access.wide || !is_loopback(address.host);
     auto front = std::make_unique<Front>(loop, router, options, std::move(what));
     http::HttpServerOptions settings{
         .limits = options.limits, .log = options.log, .share_port = false, .tls = given.tls};
     if (ws) {
+      settings.make_room = [sockets] { return sockets->make_room(); };
       settings.limits.http_header_time =
           std::min(options.limits.http_header_time, options.limits.ws_handshake_time);
     }
@@ -94,30 +94,38 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
     return bound;
   }
 
+  void drain(Front& front) {
+    front.endpoint.drain();
+    front.http->drain(
+        [weak = weak_from_this(), raw = &front] {
+          const auto self = weak.lock();
+          if (!self) return;
+          raw->drained = true;
+          self->finish_if_done();
+        },
+        options.limits.eof_grace);
+  }
+
   void close() {
-    if (!closing) {
-      for (const auto& front : fronts) {
-        front->endpoint.drain();
-        front->http->drain(
-            [weak = weak_from_this(), raw = front.get()] {
-              const auto self = weak.lock();
-              if (!self) return;
-              raw->drained = true;
-              self->finish_if_done();
-            },
-            options.limits.eof_grace);
-      }
-    }
-    closing = true;
+    const auto self = shared_from_this();  // handlers that are told may destroy the server
+    const bool first = !std::exchange(closing, true);
+    // They may also add to these: by number.
+    for (std::size_t i = 0; first && i < fronts.size(); ++i) drain(*fronts[i]);
     listeners.clear();
-    for (Connection& connection : connections) connection.close();
+    for (std::size_t i = 0; i < clients.size(); ++i) clients[i]->close_all();
     finish_if_done();
   }
 
   void finish_if_done() {
-    if (!closing || !connections.empty() || !done) return;
+    if (!closing || connections() > 0 || !done) return;
     if (!std::ranges::all_of(fronts, [](const auto& front) { return front->drained; })) return;
     loop.post([callback = std::exchange(done, nullptr)]() mutable { callback(); });
+  }
+
+  std::size_t connections() const noexcept {
+    std::size_t count = 0;
+    for (const auto& each : clients) count += each->size();
+    return count;
   }
 
   Result<std::string> keep(Result<Listener> listener) {
@@ -135,12 +143,16 @@ RpcServer::~RpcServer() = default;
 
 Result<std::string> RpcServer::listen_tcp(const Address& address, Framing framing) {
   State& s = *state_;
-  return s.keep(godwit::listen_tcp(s.loop, address, s.acceptor(), s.socket_options(framing)));
+  Clients& into = s.new_clients();
+  return s.keep(
+      godwit::listen_tcp(s.loop, address, s.acceptor(into), s.socket_options(framing, into)));
 }
 
 Result<std::string> RpcServer::listen_unix(const std::string& path, Framing framing) {
   State& s = *state_;
-  return s.keep(godwit::listen_unix(s.loop, path, s.acceptor(), s.socket_options(framing)));
+  Clients& into = s.new_clients();
+  return s.keep(
+      godwit::listen_unix(s.loop, path, s.acceptor(into), s.socket_options(framing, into)));
 }
 
 Result<std::string> RpcServer::listen_http(const Address& address, const RpcHttpOptions& options) {
@@ -154,15 +166,24 @@ Result<std::string> RpcServer::listen_ws(const Address& address, const RpcHttpOp
 Result<void> RpcServer::serve_stdio(Framing framing) {
   auto transport = StdioTransport::open(state_->loop, framing, state_->options.limits);
   if (!transport) return std::move(transport).error();
-  state_->add(*std::move(transport), true);
+  State& s = *state_;
+  (*transport)->on_write_failure([&s](const Error& why) { s.stdio_failure = why; });
+  s.clients.push_back(
+      std::make_unique<Clients>(s.loop, s.options.limits, *s.options.clock, [&s] { s.close(); }));
+  s.add(*s.clients.back(), *std::move(transport), false);
   return {};
 }
 
-void RpcServer::serve(std::unique_ptr<rpc::Transport> transport) {
-  state_->add(std::move(transport), false);
+const std::optional<Error>& RpcServer::stdio_failure() const noexcept {
+  return state_->stdio_failure;
 }
 
-std::size_t RpcServer::connections() const noexcept { return state_->connections.size(); }
+void RpcServer::serve(std::unique_ptr<rpc::Transport> transport) {
+  if (!state_->served) state_->served = &state_->new_clients();
+  state_->add(*state_->served, std::move(transport), false);
+}
+
+std::size_t RpcServer::connections() const noexcept { return state_->connections(); }
 void RpcServer::close() { state_->close(); }
 void RpcServer::on_closed(Function<void()> done) {
   state_->done = std::move(done);

@@ -25,7 +25,11 @@ Connector::OnConnect wrap(Loop& loop, OnConnected done, const SocketOptions& opt
 }
 
 ListenerOptions listener_options(const SocketOptions& options) {
-  return {.connections = options.limits.connections, .log = options.log};
+  return {.connections = options.limits.connections,
+          .make_room = options.make_room,
+          .per_address = options.limits.connections_per_address,
+          .loopback_exempt = options.loopback_exempt,
+          .log = options.log};
 }
 
 }  // namespace

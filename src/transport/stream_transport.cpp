@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
+
 namespace godwit::inline v0 {
 
 namespace {
@@ -24,12 +26,13 @@ struct StreamTransport::Burst {
 };
 
 StreamTransport::StreamTransport(Loop& loop, Stream both, Framing framing, const Limits& limits)
-    : loop_(loop),
-      limits_(limits),
+    : limits_(limits),
       decoder_(framing, limits),
       input_(std::move(both)),
       linger_(loop),
       framing_(framing),
+      settled_(loop, [this] { after_settling(); }),
+      held_back_(loop, [this] { survive([&] { pump(); }); }),
       self_(std::make_shared<StreamTransport*>(this)) {
   input_.set_handler(*this);
 }
@@ -53,13 +56,38 @@ void StreamTransport::start(rpc::Receiver& receiver) {
   input_.resume();
 }
 
+template <class F>
+void StreamTransport::survive(F&& run) noexcept {
+  const std::shared_ptr<StreamTransport*> self = self_;
+  try {
+    run();
+  } catch (...) {
+    if (!*self) return;
+    drop_output();
+    reason_.message = "out of memory";  // short enough to need none
+    if (phase_ != Phase::closed) phase_ = Phase::closing;
+    settle();
+  }
+}
+
 // --- input
 
-std::span<char> StreamTransport::on_space() { return decoder_.prepare(); }
+std::span<char> StreamTransport::on_space() {
+  static thread_local char discarded[4096];
+  std::span<char> space;
+  if (phase_ == Phase::open) {
+    survive([&] { space = decoder_.prepare(); });
+  }
+  if (space.empty() && phase_ != Phase::open) discarding_ = true;
+  return space.empty() ? discarded : space;
+}
 
 void StreamTransport::on_data(std::size_t size) {
-  decoder_.commit(size);
-  pump();
+  if (std::exchange(discarding_, false)) return;
+  survive([&] {
+    decoder_.commit(size);
+    pump();
+  });
 }
 
 void StreamTransport::pump() {
@@ -89,6 +117,10 @@ void StreamTransport::pump() {
 }
 
 void StreamTransport::on_end(const Result<void>& how) {
+  survive([&] { ended(how); });
+}
+
+void StreamTransport::ended(const Result<void>& how) {
   if (phase_ != Phase::open) return;
   end_seen_ = true;
   if (how) decoder_.finish();
@@ -108,17 +140,22 @@ void StreamTransport::finish_message(std::size_t begin) {
     return;
   }
   const std::size_t waiting = unsent();
+  Rollback undo([&] { out_.text().resize(begin); });
   finish_frame(out_.text(), begin, framing_);
+  undo.dismiss();
   out_.finish_message();
   // Judged before this message: a single large answer is no fault of the peer.
-  if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
+  const bool deaf = blocked_ && waiting > 4 * limits_.output_queue_bytes;
+  const std::size_t early = std::min(OutputBuffer::early_write, limits_.output_queue_bytes);
+  if (!deaf && burst_ && unsent() <= early) return;  // the end of the burst writes it
+  // The message is taken: what fails from here on is the connection.
+  survive([&] {
+    if (!deaf) return write_out();
     drop_output();
-    return finish(error("the other side does not read: " + std::to_string(waiting) +
-                        " bytes are waiting for it; the connection is closed"),
-                  Phase::closing);
-  }
-  if (!burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
-    write_out();
+    finish(error("the other side does not read: " + std::to_string(waiting) +
+                 " bytes are waiting for it; the connection is closed"),
+           Phase::closing);
+  });
 }
 
 void StreamTransport::flush() { write_out(); }
@@ -127,6 +164,7 @@ void StreamTransport::write_out() {
   if (!blocked_) {
     if (Result<void> put = out_.write(out_stream()); !put) return broken(std::move(put).error());
     blocked_ = unsent() > 0;
+    if (blocked_) watch_stall();
   }
   if (!paused_ && unsent() > limits_.output_queue_bytes) {
     paused_ = true;
@@ -134,9 +172,31 @@ void StreamTransport::write_out() {
   }
 }
 
+/// On a socket nobody may take none of what waits for him for long. At the other end of a pipe is a
+/// program of this machine, perhaps one that somebody has stopped to look at.
+void StreamTransport::watch_stall() {
+  if (phase_ != Phase::open || output_) return;
+  linger_.start(limits_.write_stall, [this] {
+    if (phase_ != Phase::open) return;
+    const std::size_t waiting = unsent();
+    blocked_ = false;
+    write_out();  // on_writable() comes only when there is much room
+    if (phase_ != Phase::open || unsent() < waiting) return;
+    drop_output();
+    finish(error("the other side does not read: it took none of the " + std::to_string(waiting) +
+                 " bytes that are waiting for it in time; the connection is closed"),
+           Phase::closing);
+  });
+}
+
 void StreamTransport::on_writable() {
+  survive([&] { written(); });
+}
+
+void StreamTransport::written() {
   blocked_ = false;
   write_out();
+  if (!blocked_) linger_.cancel();
   linger();
   if (paused_ && unsent() <= limits_.output_queue_bytes / 2) {
     paused_ = false;
@@ -158,13 +218,16 @@ void StreamTransport::drop_output() noexcept {
 /// Nothing can be written any more. What the other side said before it went is still delivered.
 void StreamTransport::broken(Error reason) {
   drop_output();
+  if (auto failed = std::exchange(write_failure_, nullptr)) {
+    const std::shared_ptr<StreamTransport*> self = self_;
+    failed(reason);
+    if (!*self) return;
+  }
   if (phase_ != Phase::open) return settle();
   reason_ = std::move(reason);
   paused_ = false;
   if (!end_seen_) return input_.drain(last_words);
-  loop_.post([self = self_] {  // messages that were held back, and the end
-    if (*self) (*self)->pump();
-  });
+  held_back_.signal();
 }
 
 // --- the end
@@ -204,22 +267,28 @@ void StreamTransport::linger() {
 }
 
 /// Goes on with the end when nothing is left to write. From the loop, never inside a call.
-void StreamTransport::settle() {
+void StreamTransport::settle() noexcept {
   const bool waited_for = when_flushed_ || phase_ == Phase::ended || phase_ == Phase::closing;
   if (unsent() > 0 || !waited_for) return;
   linger_.cancel();
-  loop_.post([self = self_] {
-    StreamTransport* const me = *self;
-    if (!me || me->unsent() > 0) return;
-    if (Function<void()> call = std::exchange(me->when_flushed_, nullptr)) call();
-    if (!*self) return;
-    if (me->phase_ != Phase::ended && me->phase_ != Phase::closing) return;
-    if (std::exchange(me->phase_, Phase::closed) == Phase::closing) {
-      me->out_stream().shutdown_write();
-      me->drop_output();
-    }
-    me->on_closing(std::move(me->reason_));
-  });
+  settled_.signal();
+}
+
+void StreamTransport::after_settling() {
+  if (unsent() > 0) return;
+  const std::shared_ptr<StreamTransport*> self = self_;
+  if (Function<void()> call = std::exchange(when_flushed_, nullptr)) call();
+  if (!*self) return;
+  if (phase_ != Phase::ended && phase_ != Phase::closing) return;
+  if (std::exchange(phase_, Phase::closed) == Phase::closing) {
+    out_stream().shutdown_write();
+    drop_output();
+  }
+  try {
+    on_closing(std::move(reason_));
+  } catch (...) {
+    if (*self) tell_closed(reason_);
+  }
 }
 
 void StreamTransport::on_closing(Error reason) { tell_closed(reason); }
@@ -231,6 +300,10 @@ void StreamTransport::tell_closed(const Error& reason) {
     output_.reset();
   }
   if (receiver_) receiver_->on_close(reason);
+}
+
+void StreamTransport::on_write_failure(Function<void(const Error&)> failed) {
+  write_failure_ = std::move(failed);
 }
 
 void StreamTransport::when_flushed(Function<void()> done) {

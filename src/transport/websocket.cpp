@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "websocket_handshake.hpp"
 
 namespace godwit::inline v0 {
@@ -40,8 +41,7 @@ struct WebSocketTransport::Burst {
 WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide side,
                                        std::string_view rest, const WebSocketOptions& options,
                                        std::string protocol)
-    : loop_(loop),
-      limits_(options.limits),
+    : limits_(options.limits),
       clock_(options.clock),
       decoder_(side, options.limits),
       stream_(std::move(stream)),
@@ -49,6 +49,8 @@ WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide 
       patience_(loop),
       protocol_(std::move(protocol)),
       side_(side),
+      settled_(loop, [this] { after_settling(); }),
+      held_back_(loop, [this] { survive([&] { pump(); }); }),
       self_(std::make_shared<WebSocketTransport*>(this)) {
   stream_.set_handler(*this);
   while (!rest.empty()) {
@@ -69,8 +71,8 @@ Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
     Loop& loop, Stream stream, const http::Request& request, std::string_view rest,
     const WebSocketOptions& options) {
   if (const auto why = refusal(request)) return error("no WebSocket handshake: " + why->body);
-  std::string protocol = detail::chosen_protocol(request, options.protocols);
-  const std::string answer = detail::handshake_answer(request, protocol);
+  std::string protocol = detail::transport::chosen_protocol(request, options.protocols);
+  const std::string answer = detail::transport::handshake_answer(request, protocol);
   auto transport = std::make_unique<WebSocketTransport>(
       loop, std::move(stream), WebSocketSide::server, rest, options, std::move(protocol));
   transport->out_.text() = answer;
@@ -85,23 +87,43 @@ void WebSocketTransport::start(rpc::Receiver& receiver) {
   phase_ = Phase::open;
   heard_ = clock_->coarse();
   watch_silence(limits_.ws_ping_time);
-  if (decoder_.partial()) {
-    loop_.post([self = self_] {
-      if (*self) (*self)->pump();
-    });
-  }
+  if (decoder_.partial()) held_back_.signal();
   if (!paused_) stream_.resume();
 }
 
 // --- input
 
-std::span<char> WebSocketTransport::on_space() { return decoder_.prepare(); }
+template <class F>
+void WebSocketTransport::survive(F&& run) noexcept {
+  const std::shared_ptr<WebSocketTransport*> self = self_;
+  try {
+    run();
+  } catch (...) {
+    if (!*self) return;
+    drop_output();
+    silence_.cancel();
+    reason_.message = "out of memory";  // short enough to need none
+    if (phase_ != Phase::closed) phase_ = Phase::closing;
+    settle();
+  }
+}
+
+std::span<char> WebSocketTransport::on_space() {
+  static thread_local char discarded[4096];
+  std::span<char> space;
+  survive([&] { space = decoder_.prepare(); });
+  discarding_ = space.empty();
+  return discarding_ ? discarded : space;
+}
 
 void WebSocketTransport::on_data(std::size_t size) {
-  decoder_.commit(size);
-  heard_ = clock_->coarse();
-  pinged_ = false;
-  pump();
+  if (std::exchange(discarding_, false)) return;
+  survive([&] {
+    decoder_.commit(size);
+    heard_ = clock_->coarse();
+    pinged_ = false;
+    pump();
+  });
 }
 
 void WebSocketTransport::pump() {
@@ -178,6 +200,10 @@ bool WebSocketTransport::too_many_control_frames() {
 }
 
 void WebSocketTransport::on_end(const Result<void>& how) {
+  survive([&] { ended(how); });
+}
+
+void WebSocketTransport::ended(const Result<void>& how) {
   if (phase_ == Phase::closed || phase_ == Phase::ended) return;
   end_seen_ = true;
   if (phase_ == Phase::closing) return settle();
@@ -192,24 +218,26 @@ void WebSocketTransport::on_end(const Result<void>& how) {
 
 /// A ping after a while without a byte, and the end after another.
 void WebSocketTransport::watch_silence(Duration wait) {
-  silence_.start(wait, [this] {
+  silence_.start(wait, [this] { survive([&] { check_silence(); }); });
+}
+
+void WebSocketTransport::check_silence() {
+  if (phase_ != Phase::open) return;
+  const Duration quiet = clock_->now() - heard_;
+  if (pinged_ && quiet >= 2 * limits_.ws_ping_time) {
+    return break_off(
+        error("the other side has not said a word for " +
+              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(quiet).count()) +
+              " seconds, not even to a ping"));
+  }
+  if (!pinged_ && quiet >= limits_.ws_ping_time) {
+    pinged_ = true;
+    send_control(WebSocketOpcode::ping, {});
+    write_out();
     if (phase_ != Phase::open) return;
-    const Duration quiet = clock_->now() - heard_;
-    if (pinged_ && quiet >= 2 * limits_.ws_ping_time) {
-      return give_up(
-          error("the other side has not said a word for " +
-                std::to_string(std::chrono::duration_cast<std::chrono::seconds>(quiet).count()) +
-                " seconds, not even to a ping"));
-    }
-    if (!pinged_ && quiet >= limits_.ws_ping_time) {
-      pinged_ = true;
-      send_control(WebSocketOpcode::ping, {});
-      write_out();
-      if (phase_ != Phase::open) return;
-    }
-    const Duration until = (pinged_ ? 2 : 1) * limits_.ws_ping_time - quiet;
-    watch_silence(std::max<Duration>(until, std::chrono::milliseconds(1)));
-  });
+  }
+  const Duration until = (pinged_ ? 2 : 1) * limits_.ws_ping_time - quiet;
+  watch_silence(std::max<Duration>(until, std::chrono::milliseconds(1)));
 }
 
 // --- output
@@ -231,15 +259,17 @@ void WebSocketTransport::finish_message(std::size_t begin) {
     return;
   }
   const std::size_t waiting = unsent();
+  Rollback undo([&] { out_.text().resize(begin); });
   frame(begin, WebSocketOpcode::text);
+  undo.dismiss();
   if (!control_.empty()) {
     out_.text() += std::exchange(control_, {});
     out_.finish_message();
   }
   // Judged before this message: a single large answer is no fault of the peer.
   if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
-    return give_up(error("the other side does not read: " + std::to_string(waiting) +
-                         " bytes are waiting for it; the connection is closed"));
+    return break_off(error("the other side does not read: " + std::to_string(waiting) +
+                           " bytes are waiting for it; the connection is closed"));
   }
   if (!burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
     write_out();
@@ -271,10 +301,20 @@ void WebSocketTransport::say_close(std::uint16_t code, std::string_view words) {
 
 void WebSocketTransport::flush() { write_out(); }
 
+bool WebSocketTransport::refuse(const Error& why) {
+  if (side_ == WebSocketSide::server) return false;
+  if (phase_ != Phase::open) return true;
+  failed_ = true;
+  start_closing(error("the server sent text that is no JSON: " + why.message),
+                close_code::invalid_text, "the text is no JSON");
+  return true;
+}
+
 void WebSocketTransport::write_out() {
   if (!blocked_) {
     if (Result<void> put = out_.write(stream_); !put) return broken(std::move(put).error());
     blocked_ = unsent() > 0;
+    if (blocked_) watch_stall();
   }
   if (!paused_ && unsent() > limits_.output_queue_bytes) {
     paused_ = true;
@@ -282,11 +322,29 @@ void WebSocketTransport::write_out() {
   }
 }
 
+void WebSocketTransport::watch_stall() {
+  if (phase_ != Phase::idle && phase_ != Phase::open) return;
+  patience_.start(limits_.write_stall, [this] {
+    if (phase_ != Phase::open) return;
+    const std::size_t waiting = unsent();
+    blocked_ = false;
+    write_out();  // on_writable() comes only when there is much room
+    if (phase_ != Phase::open || unsent() < waiting) return;
+    break_off(error("the other side does not read: it took none of the " + std::to_string(waiting) +
+                    " bytes that are waiting for it in time; the connection is closed"));
+  });
+}
+
 void WebSocketTransport::on_writable() {
+  survive([&] { written(); });
+}
+
+void WebSocketTransport::written() {
   blocked_ = false;
   heard_ = clock_->coarse();  // whoever reads is alive
   pinged_ = false;
   write_out();
+  if (!blocked_ && phase_ == Phase::open) patience_.cancel();
   if (phase_ == Phase::ended && unsent() > 0) {
     patience_.start(limits_.eof_grace, [this] {
       drop_output();
@@ -318,9 +376,7 @@ void WebSocketTransport::broken(Error reason) {
   reason_ = std::move(reason);
   paused_ = false;
   if (!end_seen_) return stream_.drain(last_words);
-  loop_.post([self = self_] {  // messages that were held back
-    if (*self) (*self)->pump();
-  });
+  held_back_.signal();
 }
 
 // --- the end
@@ -361,7 +417,7 @@ void WebSocketTransport::start_closing(Error reason, std::uint16_t code, std::st
 }
 
 /// The end without a goodbye, since it would not arrive.
-void WebSocketTransport::give_up(Error reason) {
+void WebSocketTransport::break_off(Error reason) {
   reason_ = std::move(reason);
   phase_ = Phase::closing;
   silence_.cancel();
@@ -380,28 +436,29 @@ bool WebSocketTransport::over() const noexcept {
 }
 
 /// Goes on with the end. From the loop, never inside a call.
-void WebSocketTransport::settle() {
+void WebSocketTransport::settle() noexcept {
   if (phase_ == Phase::closing && failed_ && unsent() == 0 && !write_failed_ && !shut_) {
     shut_ = true;
     stream_.shutdown_write();
   }
   if (!over() && !(when_flushed_ && unsent() == 0)) return;
   if (over()) patience_.cancel();
-  loop_.post([self = self_] {
-    WebSocketTransport* const me = *self;
-    if (!me) return;
-    if (me->when_flushed_ && me->unsent() == 0) {
-      std::exchange(me->when_flushed_, nullptr)();
-      if (!*self) return;
-    }
-    if (!me->over()) return;
-    if (std::exchange(me->phase_, Phase::closed) == Phase::closing || me->write_failed_) {
-      me->drop_output();
-      me->shut_ = true;
-      me->stream_.close();
-    }
-    if (me->receiver_) me->receiver_->on_close(std::exchange(me->reason_, {}));
-  });
+  settled_.signal();
+}
+
+void WebSocketTransport::after_settling() {
+  const std::shared_ptr<WebSocketTransport*> self = self_;
+  if (when_flushed_ && unsent() == 0) {
+    std::exchange(when_flushed_, nullptr)();
+    if (!*self) return;
+  }
+  if (!over()) return;
+  if (std::exchange(phase_, Phase::closed) == Phase::closing || write_failed_) {
+    drop_output();
+    shut_ = true;
+    stream_.close();
+  }
+  if (receiver_) receiver_->on_close(std::exchange(reason_, {}));
 }
 
 void WebSocketTransport::when_flushed(Function<void()> done) {

@@ -20,7 +20,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         options(options_),
         timer(loop_),
         parser(options_.websocket.limits),
-        key(detail::websocket_key()) {}
+        key(detail::transport::websocket_key()) {}
 
   Loop& loop;
   http::Url url;
@@ -44,7 +44,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     if (!url.secure()) connect.tls.reset();
     options.fields.remove("Proxy-Authorization");  // for nobody else
     try {
-      out = detail::handshake_request(url, key, options.websocket.protocols, options.fields);
+      out = detail::transport::handshake_request(url, key, options.websocket.protocols,
+                                                 options.fields);
     } catch (const std::exception& e) {  // a subprotocol or target that HTTP cannot carry
       return fail_later(
           error(std::string("the WebSocket handshake cannot be written: ") + e.what()));
@@ -102,8 +103,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
       if (event == Event::failed) return finish(parser.error());
       if (event != Event::head) continue;
       const auto& protocols = options.websocket.protocols;
-      if (auto refused =
-              detail::handshake_refused(parser.status(), parser.fields(), key, protocols)) {
+      if (auto refused = detail::transport::handshake_refused(parser.status(), parser.fields(), key,
+                                                              protocols)) {
         return finish(*std::move(refused));
       }
       std::string protocol(parser.fields().find("Sec-WebSocket-Protocol").value_or(""));

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "godwit/base/work.hpp"
+
 namespace godwit::inline v0 {
 
 namespace {
@@ -60,6 +62,7 @@ void WebSocketDecoder::resize(std::size_t capacity) {
   auto fresh = std::make_unique_for_overwrite<char[]>(capacity + padding);
   std::memset(fresh.get() + capacity, 0, padding);
   const std::size_t from = begin();
+  detail::base::count_work(end_ - from);
   if (end_ > from) std::memcpy(fresh.get(), buffer_.get() + from, end_ - from);
   buffer_ = std::move(fresh);
   capacity_ = capacity;
@@ -70,6 +73,7 @@ void WebSocketDecoder::resize(std::size_t capacity) {
 
 void WebSocketDecoder::move_to_front() noexcept {
   const std::size_t from = begin();
+  detail::base::count_work(end_ - from);
   std::memmove(buffer_.get(), buffer_.get() + from, end_ - from);
   text_ = 0;
   at_ -= from;
@@ -136,6 +140,7 @@ WebSocketDecoder::Event WebSocketDecoder::next() {
 /// Each of these gives false when it can go no further: bytes are missing, or there is an event.
 bool WebSocketDecoder::read_head(Event& event) {
   const std::size_t here = end_ - at_;
+  detail::base::count_work(1);
   if (here < 2) return false;
   const auto first = static_cast<std::uint8_t>(buffer_[at_]);
   const auto second = static_cast<std::uint8_t>(buffer_[at_ + 1]);
@@ -211,6 +216,7 @@ bool WebSocketDecoder::read_head(Event& event) {
 
 bool WebSocketDecoder::read_data(Event& event) {
   const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(left_, end_ - at_));
+  detail::base::count_work(size + 1);
   char* const to = &buffer_[text_ + size_];
   if (text_ + size_ != at_) std::memmove(to, &buffer_[at_], size);
   unmask(to, size);

@@ -91,7 +91,7 @@ void each_member(http::FieldsView fields, std::string_view name, Visit visit) {
 
 }  // namespace
 
-namespace detail {
+namespace detail::transport {
 
 std::string websocket_key() {
   std::random_device random;
@@ -180,7 +180,7 @@ std::optional<Error> handshake_refused(int status, http::FieldsView fields, std:
   return std::nullopt;
 }
 
-}  // namespace detail
+}  // namespace detail::transport
 
 std::optional<http::Response> WebSocketTransport::refusal(const http::Request& request) {
   if (request.method != "GET") {

@@ -11,7 +11,7 @@
 #include "godwit/http/request.hpp"
 #include "godwit/http/url.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::transport {
 
 /// 16 bytes from the system in Base64.
 std::string websocket_key();
@@ -30,4 +30,4 @@ std::string handshake_request(const http::Url& url, std::string_view key,
 std::optional<Error> handshake_refused(int status, http::FieldsView fields, std::string_view key,
                                        std::span<const std::string> protocols);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::transport

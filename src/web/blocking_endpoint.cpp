@@ -69,6 +69,12 @@ class Waiting final : public http::Exchange {
   std::size_t unsent() const noexcept override { return pieces.size(); }
   void set_owner(Owner* owner) noexcept override { owner_ = owner; }
 
+  /// Its thread takes what there is.
+  std::string take() {
+    std::string taken = std::exchange(pieces, {});
+    if (!taken.empty() && owner_) owner_->on_drained();
+    return taken;
+  }
   /// Its thread will not take any more.
   void give_up() {
     if (std::exchange(done, true)) return;
@@ -131,13 +137,20 @@ http::Response BlockingEndpoint::handle(const http::Request& request, Duration m
   Waiting waiting(s.bell);
   const TimePoint until = s.clock->now() + most;
   s.endpoint.on_request(request, waiting);
-  while (!waiting.done && s.clock->now() < until) s.step(lock, until);
+  std::string body;
+  while (!waiting.done && s.clock->now() < until) {
+    if (waiting.pieces.empty()) {
+      s.step(lock, until);
+    } else {
+      body += waiting.take();
+    }
+  }
   if (!waiting.done) {
     waiting.give_up();
     s.endpoint.process();
     return http::Response{.status = 504, .fields = {}, .body = {}};
   }
-  if (waiting.streaming) waiting.response.body = std::move(waiting.pieces);
+  if (waiting.streaming) waiting.response.body = body + waiting.pieces;
   return std::move(waiting.response);
 }
 
@@ -150,7 +163,7 @@ http::Response BlockingEndpoint::handle(const http::Request& request, const Head
   bool told = false;
   while (true) {
     if (waiting.streaming && (!told || !waiting.pieces.empty())) {
-      const std::string ready = std::exchange(waiting.pieces, {});
+      const std::string ready = waiting.take();
       lock.unlock();
       bool there = told || head(waiting.response);
       told = true;

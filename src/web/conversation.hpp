@@ -10,7 +10,7 @@
 #include "endpoint_impl.hpp"
 #include "godwit/rpc/peer.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 class Conversation : public rpc::Output {
  public:
@@ -22,8 +22,15 @@ class Conversation : public rpc::Output {
   void expire(TimePoint now);
   /// Looks again when expire() is needed next.
   void rearm();
+  /// No more requests are to come: those under way are told, and answered.
+  virtual void drain() = 0;
   /// After the peer has processed its mail.
   virtual void processed() {}
+  /// Memory ran out in the middle of it: ends it, which needs none.
+  virtual void fail() noexcept = 0;
+  /// It was given to Endpoint::Impl::end(), and nothing of it is on the stack any more: destroys
+  /// it, or keeps it for the next request.
+  virtual void put_away() noexcept = 0;
 
   // Output
   std::string& output() override { return endpoint_.buffer; }
@@ -37,15 +44,23 @@ class Conversation : public rpc::Output {
     endpoint_.bytes_out += endpoint_.buffer.size() - begin;
     return std::string_view(endpoint_.buffer).substr(begin);
   }
+  /// Leads to processed(), after others had their turn.
+  void process_later() noexcept { endpoint_.ready->add(ready_); }
   virtual std::optional<TimePoint> own_deadline() const = 0;
   virtual void own_expire(TimePoint now) = 0;
 
   Endpoint::Impl& endpoint_;
 
  private:
+  friend struct Endpoint::Impl;
+
   std::uint64_t number_;
+  bool ended_ = false;                  // it is in the endpoint's list of those
+  Conversation* next_ended_ = nullptr;  // in that list
+  std::shared_ptr<ReadyPlace> ready_;
   std::optional<TimePoint> armed_;
+  std::set<std::pair<TimePoint, std::uint64_t>>::node_type spare_;  // for the next deadline
   std::unique_ptr<rpc::Peer> peer_;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

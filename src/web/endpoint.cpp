@@ -5,6 +5,7 @@
 
 #include "endpoint_impl.hpp"
 #include "event_stream.hpp"
+#include "godwit/base/rollback.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
@@ -14,16 +15,20 @@
 #include "mcp/era/stateless.hpp"
 #include "random_id.hpp"
 #include "relay.hpp"
+#include "session_census.hpp"
+#include "session_order.hpp"
 #include "sse_session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0 {
 
-using detail::Conversation;
-using detail::HttpSession;
-using detail::json_type;
-using detail::Lane;
-using detail::sse_type;
+using detail::web::busy;
+using detail::web::Conversation;
+using detail::web::HttpSession;
+using detail::web::json_type;
+using detail::web::Lane;
+using detail::web::retry_later;
+using detail::web::sse_type;
 
 namespace {
 
@@ -55,33 +60,57 @@ struct InUse {
   ~InUse() { flag = before; }
 };
 
-Error busy(std::string why) {
-  return rpc::internal_error("busy: " + std::move(why) + "; try again later");
-}
-
-http::Fields retry_later() { return {{"Retry-After", "1"}}; }
-
 }  // namespace
 
-namespace detail {
+namespace detail::web {
 
-void ReadyList::add(std::uint64_t conversation) {
+void ReadyList::add(const std::shared_ptr<ReadyPlace>& place) noexcept {
   const std::lock_guard lock(mutex_);
-  ready_.push_back(conversation);
-  if (ready_.size() == 1 && wake_) wake_();
+  if (std::exchange(place->listed, true)) return;
+  (last_ ? last_->next : first_) = place;
+  last_ = place;
+  if (++size_ == 1) wake_up();
 }
 
-std::vector<std::uint64_t> ReadyList::take() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(ready_, {});
+void ReadyList::wake_up() noexcept {
+  if (!wake_) return;
+  try {
+    wake_();
+  } catch (...) {  // it stays in the list, which the next wake-up looks at
+  }
 }
 
-void ReadyList::close() {
+void ReadyList::wake_for_the_rest() noexcept {
   const std::lock_guard lock(mutex_);
-  wake_ = nullptr;
+  if (size_ > 0) wake_up();
 }
 
-}  // namespace detail
+std::optional<std::uint64_t> ReadyList::take() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!first_) return std::nullopt;
+  const std::shared_ptr<ReadyPlace> place = std::move(first_);
+  first_ = std::move(place->next);
+  if (!first_) last_ = nullptr;
+  --size_;
+  place->listed = false;
+  return place->conversation;
+}
+
+std::size_t ReadyList::size() noexcept {
+  const std::lock_guard lock(mutex_);
+  return size_;
+}
+
+void ReadyList::close() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    wake_ = nullptr;
+  }
+  while (take()) {  // one by one, so that a long list needs no deep stack
+  }
+}
+
+}  // namespace detail::web
 
 Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
     : server(server_),
@@ -92,15 +121,23 @@ Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
       router(server.router()),
       peer_options(std::make_shared<const rpc::PeerOptions>(server.peer_options())),
       parse_options(json::ParseOptions::from(limits)),
-      ready(std::make_shared<detail::ReadyList>(options.wake)) {
+      ready(std::make_shared<detail::web::ReadyList>(options.wake)),
+      census(std::make_shared<detail::web::SessionCensus>()),
+      order(std::make_unique<detail::web::SessionOrder>()) {
   if (!options.events) options.events = std::make_shared<MemoryEventStore>(limits);
   while (options.path.size() > 1 && options.path.ends_with('/')) options.path.pop_back();
+  if (options.metrics) tell_numbers();  // from now on that needs no memory
 }
 
 Endpoint::Impl::~Impl() {
   ready->close();
-  for (auto& [id, session] : sessions) session->end();
-  for (const auto& relay : relays) relay->abandon();
+  ++depth;  // what ends now is not looked after any more
+  // One at a time: code of the program may end others meanwhile.
+  while (!sessions.empty()) {
+    auto last = sessions.extract(sessions.begin());
+    last.mapped()->end();
+  }
+  while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
   if (group) group->members[shard].endpoint = nullptr;
 }
 
@@ -174,7 +211,7 @@ void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchan
 
 bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
                               http::Exchange& exchange, std::size_t in_flight) {
-  if (!detail::has_request(message)) return false;
+  if (!detail::web::has_request(message)) return false;
   if (draining) {
     refuse(request, exchange, 503, rpc::internal_error("the server is shutting down"),
            retry_later(), message);
@@ -255,23 +292,35 @@ void Endpoint::Impl::stateless(const http::Request& request, json::View message,
                   "the body must be a request or a notification; it has no \"method\"");
   }
   if (too_busy(request, message, exchange, 0)) return;
-  std::unique_ptr<Lane> lane;
+  http::Fields fields = fields_for(request);
   if (idle_lanes.empty()) {
-    lane = std::make_unique<Lane>(*this);
+    busy_lanes.push_front(std::make_unique<Lane>(*this));
   } else {
-    lane = std::move(idle_lanes.back());
-    idle_lanes.pop_back();
+    busy_lanes.splice(busy_lanes.begin(), idle_lanes, idle_lanes.begin());
   }
-  lane->run(request, message, exchange, fields_for(request));
-  if (lane->over()) return retire(std::move(lane));
-  Lane* const key = lane.get();
-  busy_lanes.emplace(key, std::move(lane));
+  Lane& lane = *busy_lanes.front();
+  lane.place = busy_lanes.begin();
+  lane.run(request, message, exchange, std::move(fields));
+  if (lane.over()) end(lane);
 }
 
-void Endpoint::Impl::retire(std::unique_ptr<Lane> lane) {
-  if (lane->reusable() && idle_lanes.size() < most_idle_lanes) {
-    idle_lanes.push_back(std::move(lane));
+void Endpoint::Impl::retire(Lane& lane) noexcept {
+  if (!lane.over()) return;
+  if (lane.reusable() && idle_lanes.size() < most_idle_lanes) {
+    idle_lanes.splice(idle_lanes.begin(), busy_lanes, lane.place);
+  } else {
+    std::list<std::unique_ptr<Lane>> last;
+    last.splice(last.begin(), busy_lanes, lane.place);
   }
+}
+
+void Endpoint::Impl::remove(HttpSession& session) noexcept {
+  const auto last = sessions.extract(sessions.find(session.id()));
+  session.end();
+}
+
+void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
+  const auto last = sse_sessions.extract(sse_sessions.find(session.id()));
 }
 
 HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange) {
@@ -299,6 +348,7 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
       return nullptr;
     }
   }
+  found->second->hear();
   return found->second.get();
 }
 
@@ -313,17 +363,14 @@ void Endpoint::Impl::stateful(const http::Request& request, json::View message,
 void Endpoint::Impl::initialize(const http::Request& request, json::View message,
                                 http::Exchange& exchange) {
   if (too_busy(request, message, exchange, 0)) return;
-  if (session_count.all() >= limits.sessions) {
-    return refuse(request, exchange, 503, busy("there are too many sessions"), retry_later(),
-                  message);
-  }
+  if (!has_room(request, message, exchange)) return;
   std::string id = new_session_id();
-  auto session = std::make_unique<HttpSession>(*this, id);
+  auto session = std::make_unique<HttpSession>(*this, id, client_of(request));
   HttpSession& made = *session;
   sessions.emplace(std::move(id), std::move(session));
-  ++session_count;
+  Rollback undo([&] { end(made); });
   made.post(message, exchange, fields_for(request));
-  if (!made.established()) end(made);
+  if (made.established()) undo.dismiss();
 }
 
 void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange) {
@@ -333,7 +380,15 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
   HttpSession* session = session_of(request, exchange);
   if (!session) return;
   if (const auto last = request.fields.find("Last-Event-ID")) {
-    if (session->resume(exchange, *last, fields_for(request))) return;
+    using Resumed = HttpSession::Resumed;
+    const Resumed resumed = session->resume(exchange, *last, fields_for(request));
+    if (resumed == Resumed::yes) return;
+    if (resumed == Resumed::busy) {
+      return refuse(request, exchange, 429,
+                    busy(std::to_string(limits.session_resumptions) +
+                         " streams of this session are being sent again already"),
+                    retry_later());
+    }
     return refuse(request, exchange, 400,
                   "Last-Event-ID names no event of this session that can be resumed from: it is "
                   "unknown, or what followed it is not kept any more");
@@ -359,15 +414,16 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   if (request.method == "GET") {
     if (!accepts(request, sse_type))
       return bad(406, "the Accept field must list text/event-stream");
-    if (draining || session_count.all() >= limits.sessions) {
-      return bad(503, "there are too many sessions; try again later", retry_later());
-    }
+    if (draining) return bad(503, "the server is shutting down", retry_later());
+    if (!has_room(request, {}, exchange)) return;
     std::string id = new_session_id();
-    auto session = std::make_unique<detail::SseSession>(*this, id);
-    session->open(exchange, fields_for(request), options.sse_path + "?" + std::string(prefix) + id);
+    auto session = std::make_unique<detail::web::SseSession>(*this, id, client_of(request));
+    detail::web::SseSession& made = *session;
+    std::string post_to = options.sse_path + "?" + std::string(prefix) + id;
     sse_sessions.emplace(std::move(id), std::move(session));
-    ++session_count;
-    return;
+    Rollback undo([&] { end(made); });
+    made.open(exchange, fields_for(request), post_to);
+    return undo.dismiss();
   }
   if (request.method != "POST")
     return bad(405, "this address takes GET and POST", {{"Allow", "GET, POST"}});
@@ -378,7 +434,7 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   if (forwarded(id, request, exchange)) return;
   const auto found = sse_sessions.find(id);
   if (found == sse_sessions.end()) return bad(404, "there is no such session (any more)");
-  detail::SseSession& session = *found->second;
+  detail::web::SseSession& session = *found->second;
   parse(request, exchange, [&](json::View message) {
     if (too_busy(request, message, exchange, session.peer().in_flight())) return;
     exchange.respond(202, {}, {}, fields_for(request));
@@ -393,7 +449,7 @@ bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& re
   const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
   if (error != std::errc() || end != session.data() + 2) return false;
   if (owner == shard || owner >= group->members.size()) return false;
-  detail::Relay::send(group, shard, owner, request, exchange);
+  detail::web::Relay::send(group, shard, owner, request, exchange);
   return true;
 }
 
@@ -401,38 +457,45 @@ std::string Endpoint::Impl::new_session_id() const {
   static constexpr char digits[] = "0123456789abcdef";
   // Whose session it is, and then what nobody can guess.
   std::string id = {digits[shard >> 4 & 15], digits[shard & 15]};
-  return id + detail::random_id();
+  return id + detail::web::random_id();
 }
 
 // Conversations.
 
-void Endpoint::Impl::end(HttpSession& session) { ended_sessions.push_back(session.id()); }
+template <class F>
+void Endpoint::Impl::survive(Conversation& conversation, F&& run) noexcept {
+  try {
+    run();
+  } catch (...) {
+    log.caught("a conversation is ended");
+    conversation.fail();
+  }
+}
 
-void Endpoint::Impl::settle() {
-  if (depth > 0) return;  // a handler made a request of its own, and is still on the stack
-  for (Lane* finished : std::exchange(finished_lanes, {})) {
-    const auto found = busy_lanes.find(finished);
-    if (found == busy_lanes.end()) continue;
-    if (!finished->over()) continue;
-    std::unique_ptr<Lane> lane = std::move(found->second);
-    busy_lanes.erase(found);
-    retire(std::move(lane));
+void Endpoint::Impl::end(Conversation& conversation) noexcept {
+  if (std::exchange(conversation.ended_, true)) return;
+  conversation.next_ended_ = std::exchange(ended, &conversation);
+}
+
+void Endpoint::Impl::forget_ended(Conversation& conversation) noexcept {
+  if (!std::exchange(conversation.ended_, false)) return;
+  Conversation** at = &ended;
+  while (*at != &conversation) at = &(*at)->next_ended_;
+  *at = conversation.next_ended_;
+}
+
+/// Also code of the program runs here: what its calls end is found by the loop.
+void Endpoint::Impl::settle() noexcept {
+  while (ended) {
+    Conversation& over = *ended;
+    forget_ended(over);
+    over.put_away();
   }
-  for (const std::string& id : std::exchange(ended_sessions, {})) {
-    const auto found = sessions.find(id);
-    if (found == sessions.end()) continue;
-    const std::unique_ptr<HttpSession> session = std::move(found->second);
-    sessions.erase(found);
-    --session_count;
-    session->end();
-  }
-  for (const std::string& id : std::exchange(ended_sse_sessions, {})) {
-    if (sse_sessions.erase(id) > 0) --session_count;
-  }
+  buffer.clear();  // what an exception left there
   if (options.metrics) tell_numbers();
 }
 
-void Endpoint::Impl::tell_numbers() {
+void Endpoint::Impl::tell_numbers() noexcept {
   options.metrics->set(shard, {.sessions = session_count.here(),
                                .open_exchanges = open_exchanges.here(),
                                .bytes_in = bytes_in,
@@ -444,10 +507,8 @@ Endpoint::Endpoint(Server& server, EndpointOptions options)
 Endpoint::~Endpoint() = default;
 
 void Endpoint::on_request(const http::Request& request, http::Exchange& exchange) {
-  ++impl_->depth;
+  const Impl::Entered entered(*impl_);
   impl_->handle(request, exchange);
-  --impl_->depth;
-  impl_->settle();
 }
 
 std::optional<http::Response> Endpoint::on_head(const http::Request& request) {
@@ -462,23 +523,31 @@ std::optional<TimePoint> Endpoint::next_deadline() const {
 }
 
 void Endpoint::expire(TimePoint now) {
+  const Impl::Entered entered(*impl_);
   // Not more than there are now, so that this ends whatever is armed anew.
   for (std::size_t most = impl_->deadlines.size(); most > 0; --most) {
     if (impl_->deadlines.empty() || impl_->deadlines.begin()->first > now) break;
-    impl_->conversations.at(impl_->deadlines.begin()->second)->expire(now);
+    Conversation& due = *impl_->conversations.at(impl_->deadlines.begin()->second);
+    impl_->survive(due, [&] { due.expire(now); });
   }
-  impl_->settle();
 }
 
 void Endpoint::process() {
-  for (const std::uint64_t number : impl_->ready->take()) {
-    const auto found = impl_->conversations.find(number);
+  const Impl::Entered entered(*impl_);
+  // Not more than there are now, so that this ends whatever is ready anew.
+  for (std::size_t most = impl_->ready->size(); most > 0; --most) {
+    const auto number = impl_->ready->take();
+    if (!number) break;
+    const auto found = impl_->conversations.find(*number);
     if (found == impl_->conversations.end()) continue;
-    found->second->peer().process();
-    found->second->processed();
-    found->second->rearm();
+    Conversation& conversation = *found->second;
+    impl_->survive(conversation, [&] {
+      conversation.peer().process();
+      conversation.processed();
+      conversation.rearm();
+    });
   }
-  impl_->settle();
+  impl_->ready->wake_for_the_rest();
 }
 
 void Endpoint::listens_on(const Address& address) {
@@ -488,13 +557,17 @@ void Endpoint::listens_on(const Address& address) {
 }
 
 void Endpoint::drain() {
+  const Impl::Entered entered(*impl_);
   impl_->draining = true;
-  std::vector<Lane*> lanes;
-  for (const auto& [key, lane] : impl_->busy_lanes) lanes.push_back(key);
-  for (Lane* lane : lanes) lane->drain();
-  for (const auto& [id, session] : impl_->sessions) session->drain();
-  for (const auto& [id, session] : impl_->sse_sessions) session->drain();
-  impl_->settle();
+  // Code of the program may begin and end others meanwhile: those there are now, by number.
+  std::vector<std::uint64_t> numbers;
+  for (const auto& [number, conversation] : impl_->conversations) numbers.push_back(number);
+  for (const std::uint64_t number : numbers) {
+    const auto found = impl_->conversations.find(number);
+    if (found == impl_->conversations.end()) continue;
+    Conversation& conversation = *found->second;
+    impl_->survive(conversation, [&] { conversation.drain(); });
+  }
 }
 
 std::size_t Endpoint::sessions() const noexcept { return impl_->sessions.size(); }

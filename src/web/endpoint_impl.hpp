@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -13,34 +15,51 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/io/ip_address.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/web/endpoint.hpp"
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::web {
 
 class Conversation;
 class EventStream;
 class HttpSession;
 class Lane;
 class Relay;
+class SessionCensus;
+class SessionOrder;
 class SseSession;
 struct EndpointGroup;
 
-/// Conversations that have mail from other threads. Outlives the endpoint.
+/// The place of a conversation in the list of those that have mail.
+struct ReadyPlace {
+  std::uint64_t conversation = 0;
+  bool listed = false;
+  std::shared_ptr<ReadyPlace> next{};
+};
+
+/// Conversations that have mail from other threads. Outlives the endpoint. Needs no memory.
 class ReadyList {
  public:
   explicit ReadyList(std::function<void()> wake) : wake_(std::move(wake)) {}
-  void add(std::uint64_t conversation);
-  std::vector<std::uint64_t> take();
-  void close();
+  void add(const std::shared_ptr<ReadyPlace>& place) noexcept;
+  std::optional<std::uint64_t> take() noexcept;
+  std::size_t size() noexcept;
+  /// After a turn: what was added in it waits for the next one.
+  void wake_for_the_rest() noexcept;
+  void close() noexcept;
 
  private:
+  void wake_up() noexcept;
+
   std::mutex mutex_;
   std::function<void()> wake_;
-  std::vector<std::uint64_t> ready_;
+  std::shared_ptr<ReadyPlace> first_;
+  std::shared_ptr<ReadyPlace> last_;
+  std::size_t size_ = 0;
 };
 
 /// How many there are in one endpoint, and in all endpoints of a server together. The latter may
@@ -72,7 +91,7 @@ struct TextHash {
   }
 };
 
-}  // namespace detail
+}  // namespace detail::web
 
 struct Endpoint::Impl {
   Impl(Server& server_, EndpointOptions options_);
@@ -95,7 +114,7 @@ struct Endpoint::Impl {
   void stateful(const http::Request& request, json::View message, http::Exchange& exchange);
   void initialize(const http::Request& request, json::View message, http::Exchange& exchange);
   /// The session that the request names; null if there is none, which has been answered then.
-  detail::HttpSession* session_of(const http::Request& request, http::Exchange& exchange);
+  detail::web::HttpSession* session_of(const http::Request& request, http::Exchange& exchange);
   /// Answers with an error, under the id of the message if it has one.
   void refuse(const http::Request& request, http::Exchange& exchange, int status, Error error,
               const http::Fields& more = {}, json::View message = {});
@@ -114,11 +133,47 @@ struct Endpoint::Impl {
 
   // Conversations.
 
-  /// After each call from outside: what has ended is put away.
-  void settle();
-  void tell_numbers();
-  void retire(std::unique_ptr<detail::Lane> lane);
-  void end(detail::HttpSession& session);
+  /// A call from outside, on the stack. Code of the program may run in it that calls again; what
+  /// ends meanwhile is put away when the outermost call is over, whether it returns or throws.
+  class Entered {
+   public:
+    explicit Entered(Impl& impl) noexcept : impl_(impl) { ++impl_.depth; }
+    ~Entered() {
+      if (impl_.depth == 1) impl_.settle();
+      --impl_.depth;
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Impl& impl_;
+  };
+
+  /// Runs something of a conversation. What it throws, which is the end of memory, ends this
+  /// conversation and nothing else.
+  template <class F>
+  void survive(detail::web::Conversation& conversation, F&& run) noexcept;
+  /// The conversation is over; it stays until the call from outside is.
+  void end(detail::web::Conversation& conversation) noexcept;
+  /// It is being destroyed.
+  void forget_ended(detail::web::Conversation& conversation) noexcept;
+  void settle() noexcept;
+  void tell_numbers() noexcept;
+  void retire(detail::web::Lane& lane) noexcept;
+  void remove(detail::web::HttpSession& session) noexcept;
+  void remove(detail::web::SseSession& session) noexcept;
+
+  // Room for a new session, in session_room.cpp.
+
+  /// Whom the sessions of a request are counted for.
+  IpAddress client_of(const http::Request& request) const;
+  /// Lets an idle session give way if there are too many. False, if there is none, or the refusal
+  /// has been answered.
+  bool has_room(const http::Request& request, json::View message, http::Exchange& exchange);
+  bool make_room(const IpAddress& client, bool share_is_full);
+  /// Ends the idle session of this client that was used longest ago, if it keeps as many bytes.
+  bool end_oldest(const IpAddress& client, std::size_t least_bytes = 0);
+  bool end_oldest_of_heaviest(std::size_t least_bytes = 0);
 
   Server& server;
   EndpointOptions options;
@@ -128,37 +183,39 @@ struct Endpoint::Impl {
   std::shared_ptr<const rpc::Router> router;
   std::shared_ptr<const rpc::PeerOptions> peer_options;
   json::ParseOptions parse_options;
-  std::shared_ptr<detail::ReadyList> ready;
+  std::shared_ptr<detail::web::ReadyList> ready;
 
   json::Document document;
   bool parsing = false;  // the document is in use
   std::string buffer;    // messages are written here, one at a time
 
   // Before those who are counted.
-  detail::SharedCount open_exchanges;
-  detail::SharedCount session_count;  // of both kinds
+  detail::web::SharedCount open_exchanges;
+  detail::web::SharedCount session_count;  // of both kinds
+  std::shared_ptr<detail::web::SessionCensus> census;
+  std::unique_ptr<detail::web::SessionOrder> order;
 
   std::uint64_t last_number = 0;
-  std::unordered_map<std::uint64_t, detail::Conversation*> conversations;
+  std::unordered_map<std::uint64_t, detail::web::Conversation*> conversations;
   std::set<std::pair<TimePoint, std::uint64_t>> deadlines;
 
-  std::vector<std::unique_ptr<detail::Lane>> idle_lanes;
-  std::unordered_map<detail::Lane*, std::unique_ptr<detail::Lane>> busy_lanes;
-  std::vector<detail::Lane*> finished_lanes;
-  std::unordered_map<std::string, std::unique_ptr<detail::HttpSession>, detail::TextHash,
+  detail::web::Conversation* ended = nullptr;  // a list that needs no memory
+
+  // From one list to the other without any memory.
+  std::list<std::unique_ptr<detail::web::Lane>> idle_lanes;
+  std::list<std::unique_ptr<detail::web::Lane>> busy_lanes;
+  std::unordered_map<std::string, std::unique_ptr<detail::web::HttpSession>, detail::web::TextHash,
                      std::equal_to<>>
       sessions;
-  std::vector<std::string> ended_sessions;
-  std::unique_ptr<detail::EventStream> spare_stream;
-  std::unordered_map<std::string, std::unique_ptr<detail::SseSession>, detail::TextHash,
+  std::unique_ptr<detail::web::EventStream> spare_stream;
+  std::unordered_map<std::string, std::unique_ptr<detail::web::SseSession>, detail::web::TextHash,
                      std::equal_to<>>
       sse_sessions;
-  std::vector<std::string> ended_sse_sessions;
-  std::shared_ptr<detail::EndpointGroup> group;  // null if there is no other
-  std::size_t shard = 0;                         // its place in the group
-  std::unordered_set<std::shared_ptr<detail::Relay>> relays;
+  std::shared_ptr<detail::web::EndpointGroup> group;  // null if there is no other
+  std::size_t shard = 0;                              // its place in the group
+  std::unordered_set<std::shared_ptr<detail::web::Relay>> relays;
   bool draining = false;
-  unsigned depth = 0;  // of requests on the stack
+  unsigned depth = 0;  // of calls from outside on the stack
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };

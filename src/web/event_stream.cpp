@@ -5,7 +5,17 @@
 #include "random_id.hpp"
 #include "wire.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
+
+namespace {
+
+/// What is sent again goes out in pieces of this size, the next one when the client has taken the
+/// last: what waits for a connection is less than two of them, however much is kept for it.
+constexpr std::size_t piece_bytes = 32u << 10;
+/// After this much others have their turn.
+constexpr std::size_t turn_bytes = 256u << 10;
+
+}  // namespace
 
 EventStream::~EventStream() {
   if (exchange_) hang_up();
@@ -29,6 +39,7 @@ void EventStream::leave_stack() {
 void EventStream::detach() noexcept {
   if (!exchange_) return;
   exchange_ = nullptr;
+  replaying_ = false;
   --endpoint_.open_exchanges;
 }
 
@@ -58,12 +69,19 @@ bool EventStream::push(std::string_view bytes) {
     return true;
   }
   // What it did not read is kept; it may come back for it.
-  endpoint_.log.warning("a client does not read its stream; the connection is closed");
+  endpoint_.log.limited(LogLevel::warning,
+                        "a client does not read its stream; the connection is closed");
   hang_up();
   return false;
 }
 
-void EventStream::hang_up() {
+void EventStream::leave_exchange(http::Exchange* only) noexcept {
+  if (!exchange_ || (only && exchange_ != only)) return;
+  exchange_->set_owner(nullptr);
+  detach();
+}
+
+void EventStream::hang_up() noexcept {
   if (!exchange_) return;
   exchange_->abort();
   detach();
@@ -79,14 +97,14 @@ std::string EventStream::event_of(std::uint64_t number, std::string_view data) c
 void EventStream::message(std::string_view text) {
   begin(session_->primes());
   endpoint_.options.events->append(name_, ++last_, text);
-  if (exchange_ && push(event_of(last_, text))) sent_ = last_;
+  if (exchange_ && !replaying_ && push(event_of(last_, text))) sent_ = last_;
 }
 
 void EventStream::answer(int status, std::string_view text) {
   finished_ = true;
   if (begun_) {
     endpoint_.options.events->append(name_, ++last_, text);
-    if (!exchange_) return;
+    if (!exchange_ || replaying_) return;
     if (push(event_of(last_, text))) {
       sent_ = last_;
       exchange_->end();
@@ -98,19 +116,24 @@ void EventStream::answer(int status, std::string_view text) {
   detach();
 }
 
-void EventStream::finish() {
+void EventStream::finish() noexcept {
   if (!exchange_) return;
-  if (begun_) {
-    exchange_->end();
-  } else {
-    exchange_->respond(404, {}, {}, more_);
+  try {
+    if (begun_) {
+      exchange_->end();
+    } else {
+      exchange_->respond(404, {}, {}, more_);
+    }
+  } catch (...) {
+    endpoint_.log.caught("a stream is broken off");
+    return hang_up();
   }
   detach();
 }
 
 void EventStream::no_answer() {
   finished_ = true;
-  if (!exchange_) return;
+  if (!exchange_ || replaying_) return;
   if (begun_) {
     exchange_->end();
   } else {
@@ -121,39 +144,79 @@ void EventStream::no_answer() {
 
 bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fields more,
                          bool prime) {
-  std::vector<std::pair<std::uint64_t, std::string>> events;
-  if (after != last_ && !endpoint_.options.events->replay(
-                            name_, after, [&](std::uint64_t number, std::string_view data) {
-                              events.emplace_back(number, data);
-                            })) {
-    return false;
-  }
-  hang_up();  // the connection that the client has left behind
+  const auto look = [](std::uint64_t, std::string_view) { return false; };
+  if (after != last_ && !endpoint_.options.events->replay(name_, after, look)) return false;
+  finish();  // the connection that the client has left behind
   exchange_ = &exchange;
   ++endpoint_.open_exchanges;
   begun_ = true;
   exchange_->begin(200, sse_type, with_stream_fields(std::move(more)));
   exchange_->set_owner(this);
   spoke_ = endpoint_.clock->coarse();
-  // At once, however much it is, which what is kept bounds: who was cut off in the middle would
-  // have to come back for the same again.
-  std::string all = prime ? priming(after) : std::string();
-  for (const auto& [number, data] : events) all += event_of(number, data);
-  exchange_->write(all);
-  if (!events.empty()) sent_ = events.back().first;
-  if (!finished_) return true;
-  exchange_->end();
-  detach();
+  if (prime) exchange_->write(priming(after));
+  sent_ = after;
+  part_ = {};
+  replaying_ = true;
+  go_on();
   return true;
+}
+
+bool EventStream::write_piece(std::string& out) {
+  const auto each = [&](std::uint64_t number, std::string_view data) {
+    if (out.size() >= piece_bytes) return false;
+    const std::string id = id_of(number);
+    if (!http::write_event_part(out, {.data = data, .id = id}, part_, piece_bytes)) return false;
+    sent_ = number;
+    part_ = {};
+    return true;
+  };
+  return endpoint_.options.events->replay(name_, sent_, each) && !out.empty();
+}
+
+void EventStream::go_on() {
+  std::size_t written = 0;
+  while (exchange_ && replaying_) {
+    if (exchange_->unsent() >= piece_bytes) return;  // until on_drained()
+    if (sent_ == last_) {
+      replaying_ = false;
+      if (!finished_) return;
+      exchange_->end();
+      detach();
+      return session_->stream_left();
+    }
+    if (written >= turn_bytes) return session_->go_on_later();
+    std::string out;
+    bool there = false;
+    try {
+      there = write_piece(out);
+    } catch (...) {  // part of it may be lost
+      endpoint_.log.limited(LogLevel::error,
+                            "what is kept of a stream could not be read; the connection is closed");
+      return hang_up();
+    }
+    if (!there) {
+      endpoint_.log.limited(
+          LogLevel::warning,
+          "a client takes its stream more slowly than it can be kept; the connection is closed");
+      return hang_up();
+    }
+    written += out.size();
+    spoke_ = endpoint_.clock->coarse();
+    exchange_->write(out);
+  }
 }
 
 void EventStream::let_go() {
   if (finished_ || !exchange_) return;
   begin(true);
   if (!exchange_) return;
-  std::string event;
-  http::write_event(event, {.retry = static_cast<std::uint64_t>(endpoint_.options.retry.count())});
-  push(event);
+  // Not in the middle of an event.
+  if (!replaying_ || !part_.begun) {
+    std::string event;
+    http::write_event(event,
+                      {.retry = static_cast<std::uint64_t>(endpoint_.options.retry.count())});
+    push(event);
+  }
   if (!exchange_) return;
   exchange_->end();
   detach();
@@ -162,17 +225,27 @@ void EventStream::let_go() {
 std::optional<TimePoint> EventStream::keep_alive(TimePoint now) {
   const Duration most = endpoint_.limits.sse_keep_alive;
   if (exchange_ && begun_ && spoke_ + most <= now) {
-    std::string comment;
-    http::write_comment(comment);
-    push(comment);
+    if (replaying_) {
+      go_on();  // a comment would end the event that is under way
+    } else {
+      std::string comment;
+      http::write_comment(comment);
+      push(comment);
+    }
   }
   if (!exchange_) return std::nullopt;
-  return (begun_ ? spoke_ : now) + most;
+  return (begun_ && spoke_ + most > now ? spoke_ : now) + most;
+}
+
+void EventStream::on_drained() {
+  const Endpoint::Impl::Entered entered(endpoint_);
+  go_on();
 }
 
 void EventStream::on_gone() {
+  const Endpoint::Impl::Entered entered(endpoint_);
   detach();
   session_->stream_left();  // this stays: the client may come back
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

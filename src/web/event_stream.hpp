@@ -10,8 +10,9 @@
 
 #include "endpoint_impl.hpp"
 #include "godwit/http/exchange.hpp"
+#include "godwit/http/sse_event.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 class HttpSession;
 
@@ -36,8 +37,9 @@ class EventStream final : private http::Exchange::Owner {
   /// Begins the stream of events, if it has not begun; `prime` gives the client an id to come back
   /// with before there is an event.
   void begin(bool prime);
-  /// Goes on for a client that came back. False, with nothing done, if events that it lacks are
-  /// gone. `prime` as in begin().
+  /// Goes on for a client that came back; a connection that it left behind is ended. What it lacks
+  /// is sent as it takes it. False, with nothing done, if events that it lacks are gone. `prime` as
+  /// in begin().
   bool resume(http::Exchange& exchange, std::uint64_t after, http::Fields more, bool prime = false);
   /// Ends the connection and not the stream.
   void let_go();
@@ -45,22 +47,36 @@ class EventStream final : private http::Exchange::Owner {
   /// again; nothing if nobody is there.
   std::optional<TimePoint> keep_alive(TimePoint now);
   /// Breaks the connection off.
-  void hang_up();
+  void hang_up() noexcept;
+  /// The same, and nothing more is to come.
+  void fail() noexcept {
+    finished_ = true;
+    hang_up();
+  }
   /// Ends the connection in order, for good.
-  void finish();
+  void finish() noexcept;
+  /// Whoever brought the exchange ends it; this one if it is given.
+  void leave_exchange(http::Exchange* only = nullptr) noexcept;
   /// Gives up what was not sent yet.
   void skip() noexcept { sent_ = last_; }
 
   bool finished() const noexcept { return finished_; }
   bool begun() const noexcept { return begun_; }
   bool attached() const noexcept { return exchange_ != nullptr; }
+  /// Whether events are being sent again.
+  bool replaying() const noexcept { return replaying_; }
+  /// Sends a few more of them, if the client has room.
+  void go_on();
   const std::string& name() const noexcept { return name_; }
   /// Number of the last event that was handed to a connection.
   std::uint64_t sent() const noexcept { return sent_; }
 
  private:
   void on_gone() override;
+  void on_drained() override;
   void detach() noexcept;
+  /// The next piece of what is sent again. False if there is no such event any more.
+  bool write_piece(std::string& out);
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }
   /// False if the connection was closed instead.
   bool push(std::string_view bytes);
@@ -76,7 +92,9 @@ class EventStream final : private http::Exchange::Owner {
   std::uint64_t sent_ = 0;
   bool begun_ = false;
   bool finished_ = false;
-  TimePoint spoke_{};  // when something was written last
+  bool replaying_ = false;  // what comes new waits its turn in the store
+  http::SsePart part_;      // of the event after `sent_`, while replaying
+  TimePoint spoke_{};       // when something was written last
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

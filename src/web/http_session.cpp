@@ -3,23 +3,26 @@
 #include <algorithm>
 #include <charconv>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "server/session.hpp"
 #include "wire.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
-HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id)
+HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client)
     : Conversation(endpoint), id_(std::move(id)), last_used_(endpoint.clock->now()) {
-  idle_check_ = last_used_ + endpoint_.limits.session_idle;
+  place_.emplace(endpoint, client, this);
+  idle_check_ = last_used_ + std::min(endpoint_.limits.session_first_message_time,
+                                      endpoint_.limits.session_idle);
   rearm();
 }
 
 HttpSession::~HttpSession() { close(); }
 
 bool HttpSession::established() {
-  return static_cast<Session*>(peer().user().get())->dialect() != nullptr;
+  return static_cast<server::Session*>(peer().user().get())->dialect() != nullptr;
 }
 
 void HttpSession::add_fields(http::Fields& fields) {
@@ -28,39 +31,88 @@ void HttpSession::add_fields(http::Fields& fields) {
   fields.set(mcp::header::session, id_);
 }
 
+std::size_t HttpSession::kept_bytes() {
+  return static_cast<server::Session*>(peer().user().get())->kept().here();
+}
+
+void HttpSession::used() noexcept {
+  last_used_ = endpoint_.clock->coarse();
+  if (place_) place_->used();
+}
+
+bool HttpSession::attached() const noexcept {
+  if (standalone_ && standalone_->attached()) return true;
+  return std::ranges::any_of(streams_, [](const auto& row) { return row.second->attached(); });
+}
+
+bool HttpSession::idle() noexcept {
+  return !ended_ && !on_stack_ && in_flight() == 0 && !attached();
+}
+
 bool HttpSession::primes() {
-  const auto* session = static_cast<Session*>(peer().user().get());
+  const auto* session = static_cast<server::Session*>(peer().user().get());
   return session->dialect() && session->dialect()->priming;
 }
 
+/// The request that is being handled. A handler may make one of its own while it is on the stack.
+class HttpSession::OnStack {
+ public:
+  OnStack(HttpSession& session, EventStream& stream, rpc::Route route) noexcept
+      : session_(session),
+        stream_(std::exchange(session.on_stack_, &stream)),
+        stream_route_(std::exchange(session.on_stack_route_, route)),
+        route_(std::exchange(session.route_, route)) {}
+  ~OnStack() {
+    session_.on_stack_ = stream_;
+    session_.on_stack_route_ = stream_route_;
+    session_.route_ = route_;
+  }
+  OnStack(const OnStack&) = delete;
+  OnStack& operator=(const OnStack&) = delete;
+
+ private:
+  HttpSession& session_;
+  EventStream* const stream_;
+  const rpc::Route stream_route_;
+  const rpc::Route route_;
+};
+
 void HttpSession::post(json::View message, http::Exchange& exchange, http::Fields more) {
-  last_used_ = endpoint_.clock->coarse();
+  used();
   std::unique_ptr<EventStream> stream = std::move(endpoint_.spare_stream);
   if (!stream) stream = std::make_unique<EventStream>(endpoint_);
   stream->open(*this, &exchange, std::move(more));
   const rpc::Route route = ++last_route_;
-  // A handler may make a request of its own while it is on the stack.
-  EventStream* const outer = std::exchange(on_stack_, stream.get());
-  const rpc::Route outer_route = std::exchange(on_stack_route_, route);
-  const rpc::Route before = std::exchange(route_, route);
-  let_go_later_ = false;
-  peer().receive(message);
-  on_stack_ = outer;
-  on_stack_route_ = outer_route;
-  route_ = before;
-  if (peer().closed()) return stream->finish();  // the session was ended meanwhile
+  // Whoever called then answers the exchange, or ends it.
+  Rollback failed([&] {
+    EventStream* const mine = stream ? stream.get() : find(route);
+    if (mine) mine->leave_exchange();
+  });
+  {
+    const OnStack on_stack(*this, *stream, route);
+    let_go_later_ = false;
+    peer().receive(message);
+  }
+  if (peer().closed()) {  // the session was ended meanwhile
+    failed.dismiss();
+    return stream->finish();
+  }
   if (!stream->finished() && !has_request(message)) stream->no_answer();
   if (stream->finished() && !stream->begun()) {
     endpoint_.spare_stream = std::move(stream);
-    return;
+    return failed.dismiss();
   }
   // It is answered later, or it became a stream that may be asked for again.
   stream->leave_stack();
   EventStream& kept = *streams_.emplace(route, std::move(stream)).first->second;
-  if (kept.finished()) return finish(route);
+  if (kept.finished()) {
+    finish(route);
+    return failed.dismiss();
+  }
   if (primes()) kept.begin(true);
   if (std::exchange(let_go_later_, false)) kept.let_go();
   keep_streams_alive();
+  failed.dismiss();
 }
 
 void HttpSession::keep_streams_alive() {
@@ -77,39 +129,69 @@ EventStream& HttpSession::standalone() {
 }
 
 bool HttpSession::listen(http::Exchange& exchange, http::Fields more) {
-  last_used_ = endpoint_.clock->coarse();
+  used();
   EventStream& stream = standalone();
   if (stream.attached()) return false;
+  Rollback failed([&] { stream.leave_exchange(); });  // whoever called ends it
   // What was said while nobody listened comes first.
   const bool began = stream.begun();
   if (!began) stream.begin(false);
   if (!stream.resume(exchange, stream.sent(), more, primes())) {
-    endpoint_.log.warning("messages for a client that did not listen were dropped");
+    endpoint_.log.limited(LogLevel::warning,
+                          "messages for a client that did not listen were dropped");
     stream.skip();
     stream.resume(exchange, stream.sent(), std::move(more), primes());
   }
   keep_streams_alive();
+  failed.dismiss();
   return true;
 }
 
-bool HttpSession::resume(http::Exchange& exchange, std::string_view last_event_id,
-                         http::Fields more) {
-  last_used_ = endpoint_.clock->coarse();
+HttpSession::Resumed HttpSession::resume(http::Exchange& exchange, std::string_view last_event_id,
+                                         http::Fields more) {
+  used();
   const std::size_t dot = last_event_id.rfind('.');
-  if (dot == last_event_id.npos) return false;
+  if (dot == last_event_id.npos || dot == 0) return Resumed::unknown;
   const std::string_view name = last_event_id.substr(0, dot);
   const std::string_view digits = last_event_id.substr(dot + 1);
   std::uint64_t after = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), after);
-  if (error != std::errc() || end != digits.data() + digits.size()) return false;
+  if (error != std::errc() || end != digits.data() + digits.size()) return Resumed::unknown;
   EventStream* stream = nullptr;
-  if (standalone_ && standalone_->name() == name) stream = standalone_.get();
-  for (const auto& [route, other] : streams_) {
-    if (other->name() == name) stream = other.get();
+  std::size_t replaying = 0;
+  const auto look = [&](EventStream& one) {
+    if (one.name() == name) {
+      stream = &one;
+    } else if (one.replaying()) {
+      ++replaying;
+    }
+  };
+  if (standalone_) look(*standalone_);
+  for (const auto& [route, one] : streams_) look(*one);
+  if (!stream) return Resumed::unknown;
+  if (replaying >= endpoint_.limits.session_resumptions) return Resumed::busy;
+  Rollback failed([&] { stream->leave_exchange(&exchange); });  // whoever called ends it
+  const bool resumed = stream->resume(exchange, after, std::move(more));
+  if (resumed) keep_streams_alive();
+  failed.dismiss();
+  return resumed ? Resumed::yes : Resumed::unknown;
+}
+
+void HttpSession::processed() {
+  if (!std::exchange(go_on_, false)) return;
+  for_each_stream([](EventStream& stream) {
+    if (stream.replaying()) stream.go_on();
+  });
+}
+
+template <class F>
+void HttpSession::for_each_stream(F&& each) {
+  if (standalone_) each(*standalone_);
+  for (auto at = streams_.begin(); at != streams_.end();) {
+    const rpc::Route route = at->first;
+    each(*at->second);
+    at = streams_.upper_bound(route);
   }
-  if (!stream || name.empty() || !stream->resume(exchange, after, std::move(more))) return false;
-  keep_streams_alive();
-  return true;
 }
 
 EventStream* HttpSession::find(rpc::Route route) {
@@ -146,6 +228,15 @@ void HttpSession::unanswered(rpc::Route route) {
   if (stream != on_stack_) finish(route);
 }
 
+bool HttpSession::give_up(rpc::Route route) noexcept {
+  if (route == 0) return true;  // nobody waits for it
+  EventStream* const stream = find(route);
+  if (!stream) return true;
+  stream->fail();
+  if (stream != on_stack_) streams_.erase(route);
+  return true;
+}
+
 void HttpSession::let_go(rpc::Route route) {
   if (!primes()) return;  // to others the end of the connection is the end
   EventStream* stream = find(route);
@@ -157,14 +248,16 @@ void HttpSession::let_go(rpc::Route route) {
 }
 
 void HttpSession::finish(rpc::Route route) {
-  last_used_ = endpoint_.clock->coarse();
+  used();
   const auto found = streams_.find(route);
   if (found == streams_.end()) return;
   if (!found->second->begun()) {
     streams_.erase(found);
     return;
   }
+  Rollback undo([&] { streams_.erase(route); });  // nobody would forget it later
   finished_.emplace_back(endpoint_.clock->now() + endpoint_.limits.stream_time, route);
+  undo.dismiss();
   while (finished_.size() > endpoint_.limits.session_streams) {
     streams_.erase(finished_.front().second);
     finished_.pop_front();
@@ -172,7 +265,7 @@ void HttpSession::finish(rpc::Route route) {
   rearm();
 }
 
-void HttpSession::stream_left() { last_used_ = endpoint_.clock->coarse(); }
+void HttpSession::stream_left() { used(); }
 
 std::optional<TimePoint> HttpSession::own_deadline() const {
   if (ended_) return std::nullopt;
@@ -191,37 +284,42 @@ void HttpSession::forget_old(TimePoint now) {
 
 void HttpSession::own_expire(TimePoint now) {
   forget_old(now);
-  bool attached = standalone_ && standalone_->attached();
-  for (const auto& [route, stream] : streams_) attached = attached || stream->attached();
   if (keep_alive_ && *keep_alive_ <= now) {
     keep_alive_.reset();
-    const auto keep = [&](EventStream& stream) {
+    for_each_stream([&](EventStream& stream) {
       const auto next = stream.keep_alive(now);
       if (next && (!keep_alive_ || *next < *keep_alive_)) keep_alive_ = next;
-    };
-    if (standalone_) keep(*standalone_);
-    for (const auto& [route, stream] : streams_) keep(*stream);
+    });
   }
   if (idle_check_ > now) return;
-  if (attached || in_flight() > 0) last_used_ = now;
-  idle_check_ = last_used_ + endpoint_.limits.session_idle;
+  if (!idle()) {
+    last_used_ = now;
+  } else if (place_) {
+    place_->still_idle();
+  }
+  const Limits& limits = endpoint_.limits;
+  idle_check_ = last_used_ + (heard_ ? limits.session_idle : limits.session_first_message_time);
   if (idle_check_ > now) return;
   ended_ = true;
   endpoint_.end(*this);
 }
 
-void HttpSession::end() {
+void HttpSession::fail() noexcept {
   ended_ = true;
+  endpoint_.end(*this);
+}
+
+void HttpSession::end() noexcept {
+  ended_ = true;
+  place_.reset();
   peer().close();
-  if (standalone_) standalone_->finish();
-  for (const auto& [route, stream] : streams_) stream->finish();
+  for_each_stream([](EventStream& stream) { stream.finish(); });
 }
 
 void HttpSession::drain() {
-  peer().end_of_input(
-      Error{.code = rpc::code::connection_closed, .message = "the server is shutting down"});
+  peer().end_of_input(rpc::connection_closed("the server is shutting down"));
   peer().process();
   if (standalone_) standalone_->finish();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

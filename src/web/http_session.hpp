@@ -3,20 +3,21 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "conversation.hpp"
 #include "event_stream.hpp"
+#include "session_order.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 class HttpSession final : public Conversation {
  public:
-  HttpSession(Endpoint::Impl& endpoint, std::string id);
+  HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client);
   ~HttpSession() override;
 
   const std::string& id() const noexcept { return id_; }
@@ -25,8 +26,18 @@ class HttpSession final : public Conversation {
   void post(json::View message, http::Exchange& exchange, http::Fields more);
   /// The client wants what belongs to no request. False if it has such a stream already.
   bool listen(http::Exchange& exchange, http::Fields more);
-  /// The client comes back to a stream. False if there is no such stream, or it is too late.
-  bool resume(http::Exchange& exchange, std::string_view last_event_id, http::Fields more);
+  /// The client comes back to a stream: it may be that there is no such stream, or that it is too
+  /// late, or that too many are being sent again already.
+  enum class Resumed : std::uint8_t { yes, unknown, busy };
+  Resumed resume(http::Exchange& exchange, std::string_view last_event_id, http::Fields more);
+
+  /// The client has come back after the handshake.
+  void hear() noexcept { heard_ = true; }
+  /// No request of it is in flight and no stream is open.
+  bool idle() noexcept;
+  /// Bytes of the client's words that are kept.
+  std::size_t kept_bytes();
+  std::optional<SessionOrder::Place>& place() noexcept { return place_; }
 
   /// Requests that are not answered yet.
   std::size_t in_flight() noexcept { return peer().in_flight(); }
@@ -38,9 +49,16 @@ class HttpSession final : public Conversation {
   /// What the answer to the handshake carries besides.
   void add_fields(http::Fields& fields);
   /// Hangs up everywhere.
-  void end();
-  void drain();
+  void end() noexcept;
+  void drain() override;
+  void fail() noexcept override;
+  void put_away() noexcept override { endpoint_.remove(*this); }
   void stream_left();
+  /// A stream has more to send again.
+  void go_on_later() {
+    if (!std::exchange(go_on_, true)) process_later();
+  }
+  void processed() override;
 
   // Output
   void finish_message(std::size_t begin) override;
@@ -48,20 +66,31 @@ class HttpSession final : public Conversation {
   rpc::Route route() const noexcept override { return route_; }
   void set_route(rpc::Route route) override { route_ = route; }
   void unanswered(rpc::Route route) override;
+  bool give_up(rpc::Route route) noexcept override;
   void let_go(rpc::Route route) override;
 
  private:
   std::optional<TimePoint> own_deadline() const override;
   void own_expire(TimePoint now) override;
 
+  class OnStack;
+
+  void used() noexcept;
+  bool attached() const noexcept;
   EventStream* find(rpc::Route route);
   EventStream& standalone();
+  /// Calls this with each stream that there is. Code of the program may run in it that begins
+  /// others and forgets some.
+  template <class F>
+  void for_each_stream(F&& each);
   void keep_streams_alive();
   void finish(rpc::Route route);
   void forget_old(TimePoint now);
 
   std::string id_;
-  bool announced_ = false;  // the client was told the id
+  std::optional<SessionOrder::Place> place_;  // until it has ended
+  bool announced_ = false;                    // the client was told the id
+  bool heard_ = false;                        // of the client after that
   rpc::Route route_ = 0;
   rpc::Route last_route_ = 0;
   /// The request being handled; it moves to the others if it is not answered at once.
@@ -69,8 +98,9 @@ class HttpSession final : public Conversation {
   rpc::Route on_stack_route_ = 0;
   bool let_go_later_ = false;
   bool ended_ = false;
+  bool go_on_ = false;  // streams wait for their turn
   std::unique_ptr<EventStream> standalone_;
-  std::unordered_map<rpc::Route, std::unique_ptr<EventStream>> streams_;
+  std::map<rpc::Route, std::unique_ptr<EventStream>> streams_;
   /// Those that are over and may be asked for again, oldest first.
   std::list<std::pair<TimePoint, rpc::Route>> finished_;
   TimePoint last_used_;
@@ -78,4 +108,4 @@ class HttpSession final : public Conversation {
   std::optional<TimePoint> keep_alive_;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -5,7 +5,6 @@
 
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "godwit/rpc/message.hpp"
 #include "mcp/carrier_error.hpp"
 #include "mcp/era/stateless.hpp"
 #include "transport_impl.hpp"
@@ -13,23 +12,16 @@
 
 namespace godwit::inline v0 {
 
-using detail::Outgoing;
-using detail::Post;
+using detail::web::Outgoing;
+using detail::web::Post;
 using mcp::Operation;
 
 namespace {
 
 /// Requests that one server works on at a time; each is a connection. More wait their turn.
 constexpr std::size_t most_running = 100;
-/// Tools whose arguments are known to travel as header fields.
-constexpr std::size_t most_tools = 10'000;
 /// How long the end of a session may take.
 constexpr Duration longest_farewell = std::chrono::seconds(1);
-
-/// Visible ASCII.
-bool is_session_id(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
-}
 
 bool counts(const Post& post) {
   return !post.message().ids.empty() && !post.message().is(Operation::listen);
@@ -57,12 +49,12 @@ void HttpTransport::Impl::send(std::size_t begin) {
   const auto message = outgoing.parse(body, {.depth = 10'000});
   if (message) {
     const json::View root = *message;
-    return post(detail::read_outgoing(std::move(body), root), std::move(fields));
+    return post(detail::web::read_outgoing(std::move(body), root), std::move(fields));
   }
   const Error why =
       rpc::parse_error("nothing was sent, because it is no JSON: " + message.error().message);
   options.log.error(why.message);
-  if (auto id = detail::id_in_broken(body)) {
+  if (auto id = detail::web::id_in_broken(body)) {
     Outgoing broken;
     broken.ids.push_back(*std::move(id));
     refuse(add(std::move(broken), {}), why);
@@ -102,7 +94,8 @@ void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
     error =
         Error{.code = rpc::code::busy,
               .message = std::to_string(unsent) + " bytes are waiting for the server already; " +
-                         json::quote(message.method) + " was not sent"};
+                         json::quote(message.method) + " was not sent",
+              .cause = Cause::busy};
   }
   if (error && message.ids.empty()) return options.log.error(error->message);
   const PostPtr made = add(std::move(message), std::move(fields));
@@ -151,8 +144,9 @@ http::Fields HttpTransport::Impl::fields_for(const Outgoing& message,
                                              const rpc::MessageFields& more) const {
   http::Fields fields = options.headers;
   for (const auto& [name, value] : more) fields.set(name, value);
-  fields.set("Content-Type", detail::json_type);
+  fields.set("Content-Type", detail::web::json_type);
   fields.set("Accept", "application/json, text/event-stream");
+  fields.set("Accept-Encoding", "identity");
   const bool stateless =
       message.stateless() ||
       (revision.empty() && !message.is(Operation::initialize) && !stateless_revision.empty());
@@ -191,94 +185,14 @@ http::HttpRequest HttpTransport::Impl::get() const {
   http::HttpRequest request;
   request.url = options.url;
   request.fields = options.headers;
-  request.fields.set("Accept", detail::sse_type);
+  request.fields.set("Accept", detail::web::sse_type);
+  request.fields.set("Accept-Encoding", "identity");
   request.fields.set("Cache-Control", "no-cache");
   add_session(request.fields);
   return request;
 }
 
-// Receiving.
-
-bool HttpTransport::Impl::deliver(std::string_view text, Post* from) {
-  if (phase != Phase::open || !receiver) return true;
-  const auto parsed = incoming.parse(text, parse_options);
-  if (!parsed) {
-    options.log.warning("the server sent something that is no JSON: " + parsed.error().message);
-    return false;
-  }
-  const json::View root = *parsed;
-  const auto answered = [&](json::View message) -> bool {
-    const json::View id = message.find("id");
-    const auto key = rpc::Id::from(id);
-    const auto found = key ? by_id.find(*key) : by_id.end();
-    if (found == by_id.end()) return false;
-    const PostPtr post = found->second;
-    learn(*post, message);
-    by_id.erase(found);
-    post->settle(*key);
-    return true;
-  };
-  if (root.is_array()) {
-    for (const json::View entry : root.items()) {
-      if (!entry.find("method")) answered(entry);
-    }
-  } else if (!root.find("method")) {
-    const json::View id = root.find("id");
-    const bool nameless = !id || id.is_null();
-    if (nameless && from && from->waiting().size() == 1) {
-      if (const auto said = detail::error_of(root)) {
-        const rpc::Id mine = from->waiting().front();
-        answer(mine, *said);
-        return true;
-      }
-    }
-    if (!answered(root)) {
-      options.log.debug("an answer that nobody waits for was ignored");
-      return true;
-    }
-  }
-  receiver->on_message(text, 0);
-  return true;
-}
-
-void HttpTransport::Impl::answer(const rpc::Id& id, const Error& error) {
-  const auto found = by_id.find(id);
-  if (found == by_id.end()) return;
-  const PostPtr post = found->second;
-  by_id.erase(found);
-  post->settle(id);
-  if (phase == Phase::open && receiver)
-    receiver->on_message(rpc::serialize(rpc::make_error(id, error)), 0);
-}
-
-void HttpTransport::Impl::learn(const Post& post, json::View answer) {
-  const json::View result = answer.find("result");
-  const Outgoing& asked = post.message();
-  if (asked.is(Operation::initialize)) {
-    const auto agreed = result.find("protocolVersion").as_string();
-    if (agreed && agreed->size() < 100 && http::is_field_value(*agreed)) revision = *agreed;
-  } else if (asked.is(Operation::list_tools) && asked.stateless() && result) {
-    learn_tools(post, result.find("tools"));
-  }
-}
-
-void HttpTransport::Impl::learn_tools(const Post& post, json::View listed) {
-  if (post.message().first_page) tools.clear();
-  for (const json::View tool : listed.items()) {
-    const auto name = tool.find("name").as_string();
-    if (!name) continue;
-    tools.erase(std::string(*name));
-    auto headers = mcp::param_headers(tool.find("inputSchema"));
-    if (headers && !headers->empty() && tools.size() < most_tools) {
-      tools.emplace(*name, *std::move(headers));
-    }
-  }
-}
-
-void HttpTransport::Impl::begin_session(const http::FieldsView& fields) {
-  const auto id = fields.find(mcp::header::session);
-  session = id && is_session_id(*id) ? std::string(*id) : std::string();
-}
+// The session.
 
 void HttpTransport::Impl::lose_session(std::string why, int status) {
   if (lost) return;
@@ -334,7 +248,7 @@ void HttpTransport::Impl::finished(Post& post) {
 void HttpTransport::Impl::greeted(bool accepted) {
   if (!std::exchange(greeting, false)) return;
   if (accepted && phase == Phase::open && !over_sse()) {
-    stream = std::make_shared<detail::ServerStream>(*this);
+    stream = std::make_shared<detail::web::ServerStream>(*this);
     stream->start();
   }
   start_waiting();
@@ -352,7 +266,7 @@ void HttpTransport::Impl::forget(const PostPtr& post) {
 }
 
 void HttpTransport::Impl::try_sse(Post& post, Error why) {
-  sse = std::make_shared<detail::SseStream>(
+  sse = std::make_shared<detail::web::SseStream>(
       *this, std::static_pointer_cast<Post>(post.shared_from_this()), std::move(why));
   sse->start();
 }
@@ -380,12 +294,13 @@ void HttpTransport::Impl::tell_flushed() {
   });
 }
 
-void HttpTransport::Impl::drop_all() {
+void HttpTransport::Impl::drop_all() noexcept {
   if (stream) stream->drop();
   if (sse) sse->drop();
   waiting.clear();
-  const auto all = posts;
-  for (const PostPtr& post : all) {
+  // Neither drop() nor forget() touches any other: the next one stays where it is.
+  for (auto next = posts.begin(); next != posts.end();) {
+    const PostPtr post = *next++;
     if (phase == Phase::closing && post->message().ids.empty()) continue;  // it may still arrive
     post->drop();
     forget(post);
@@ -395,7 +310,7 @@ void HttpTransport::Impl::drop_all() {
 void HttpTransport::Impl::close() {
   if (phase != Phase::open) return;
   phase = Phase::closing;
-  reason = Error{.code = rpc::code::connection_closed, .message = "the connection was closed here"};
+  reason = rpc::connection_closed("the connection was closed here");
   drop_all();
   closing.start(std::min(longest_farewell, options.limits.eof_grace), [this] { tell_closed(); });
   tell_flushed();
@@ -408,6 +323,7 @@ void HttpTransport::Impl::end_session() {
   http::HttpRequest request = get();
   request.method = "DELETE";
   request.fields.remove("Accept");
+  request.follow_redirects = true;
   session.clear();
   farewell = client.fetch(std::move(request), {.on_end = [this](const Result<void>&) {
                             tell_closed();  // whatever it said

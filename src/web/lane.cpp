@@ -1,12 +1,13 @@
 #include "lane.hpp"
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless.hpp"
 #include "server/session.hpp"
 #include "wire.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 namespace {
 
@@ -50,9 +51,17 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   meta_ = message.find("params").find("_meta");
   ++endpoint_.open_exchanges;
   const RequestFields fields(request);
-  auto* session = static_cast<Session*>(peer().user().get());
+  auto* session = static_cast<server::Session*>(peer().user().get());
   session->carrier = &fields;
   on_stack_ = true;
+  // Whoever called then answers the exchange, or ends it.
+  Rollback failed([&] {
+    session->carrier = nullptr;
+    meta_ = {};
+    on_stack_ = false;
+    if (exchange_) exchange_->set_owner(nullptr);
+    abandon();
+  });
   peer().receive(message);
   session->carrier = nullptr;
   meta_ = {};
@@ -62,10 +71,12 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
     finished();
   }
   on_stack_ = false;
-  if (done()) return;
-  exchange_->set_owner(this);
-  keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
-  rearm();
+  if (!done()) {
+    exchange_->set_owner(this);
+    keep_alive_ = endpoint_.clock->now() + endpoint_.limits.sse_keep_alive;
+    rearm();
+  }
+  failed.dismiss();
 }
 
 int Lane::status_of(const Error* error) const {
@@ -124,9 +135,9 @@ void Lane::push(std::string_view bytes) {
   if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
     return exchange_->write(bytes);
   }
-  endpoint_.log.warning("a client does not read its stream; its request is given up");
-  exchange_->abort();
-  on_gone();
+  endpoint_.log.limited(LogLevel::warning,
+                        "a client does not read its stream; its request is given up");
+  break_off();
 }
 
 void Lane::unanswered(rpc::Route) {
@@ -141,22 +152,36 @@ void Lane::unanswered(rpc::Route) {
 }
 
 void Lane::on_gone() {
-  if (!exchange_) return;
+  const Endpoint::Impl::Entered entered(endpoint_);
+  abandon();
+}
+
+void Lane::abandon() noexcept {
   spoilt_ = true;
-  finished();
+  if (exchange_) finished();
   peer().close();  // its handler should not work on for nobody
-  if (endpoint_.options.wake) endpoint_.options.wake();  // which leads to settle()
+  if (!on_stack_) endpoint_.end(*this);
+}
+
+void Lane::break_off() noexcept {
+  if (exchange_) exchange_->abort();
+  abandon();
+}
+
+bool Lane::give_up(rpc::Route) noexcept {
+  break_off();
+  return true;
 }
 
 void Lane::processed() {
-  if (done() && !on_stack_ && peer_is_idle()) endpoint_.finished_lanes.push_back(this);
+  if (done() && !on_stack_ && peer_is_idle()) endpoint_.end(*this);
 }
 
-void Lane::finished() {
+void Lane::finished() noexcept {
   exchange_ = nullptr;
   --endpoint_.open_exchanges;
   keep_alive_.reset();
-  if (!on_stack_) endpoint_.finished_lanes.push_back(this);
+  if (!on_stack_) endpoint_.end(*this);
 }
 
 void Lane::own_expire(TimePoint now) {
@@ -168,9 +193,8 @@ void Lane::own_expire(TimePoint now) {
 }
 
 void Lane::drain() {
-  peer().end_of_input(
-      Error{.code = rpc::code::connection_closed, .message = "the server is shutting down"});
+  peer().end_of_input(rpc::connection_closed("the server is shutting down"));
   peer().process();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -3,13 +3,14 @@
 // that goes away takes its request back.
 #pragma once
 
+#include <list>
+#include <memory>
+
 #include "conversation.hpp"
 #include "godwit/http/exchange.hpp"
 #include "mcp/era/stateless_headers.hpp"
 
-namespace godwit::inline v0::detail {
-
-class Session;
+namespace godwit::inline v0::detail::web {
 
 class Lane final : public Conversation, private http::Exchange::Owner {
  public:
@@ -25,16 +26,23 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   bool reusable() const noexcept { return over() && !spoilt_; }
   /// Whether nothing of it runs any more, or may.
   bool over() const noexcept { return done() && (spoilt_ || peer_is_idle()); }
-  void drain();
+  void drain() override;
+  void fail() noexcept override { break_off(); }
+  void put_away() noexcept override { endpoint_.retire(*this); }
   void processed() override;
+
+  std::list<std::unique_ptr<Lane>>::iterator place;  // in the endpoint's list
 
   // Output
   void finish_message(std::size_t begin) override;
   void finish_answer(std::size_t begin, const Error* error) override;
   void unanswered(rpc::Route route) override;
+  bool give_up(rpc::Route route) noexcept override;
 
  private:
   void on_gone() override;
+  /// Nobody waits for the answer any more.
+  void abandon() noexcept;
   std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
   void own_expire(TimePoint now) override;
 
@@ -42,7 +50,9 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   int status_of(const Error* error) const;
   void begin_stream();
   void push(std::string_view bytes);
-  void finished();
+  void finished() noexcept;
+  /// Ends the connection before the answer was complete.
+  void break_off() noexcept;
 
   http::Exchange* exchange_ = nullptr;
   http::Fields more_;
@@ -53,4 +63,4 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   std::optional<TimePoint> keep_alive_;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

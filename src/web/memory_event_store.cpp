@@ -1,13 +1,18 @@
 #include "godwit/web/memory_event_store.hpp"
 
 #include <deque>
+#include <memory>
+#include <optional>
 #include <string>
+
+#include "godwit/base/work.hpp"
 
 namespace godwit::inline v0 {
 
 struct MemoryEventStore::Stream {
   std::string name;
-  std::deque<std::string> events;  // the last is number `last`
+  /// Shared with whoever is just being given one. The last is number `last`.
+  std::deque<std::shared_ptr<const std::string>> events;
   std::uint64_t last = 0;
   std::size_t bytes = 0;
 };
@@ -15,7 +20,7 @@ struct MemoryEventStore::Stream {
 namespace {
 
 /// What an event costs beside its text, roughly.
-constexpr std::size_t overhead = 48;
+constexpr std::size_t overhead = 80;
 
 }  // namespace
 
@@ -27,7 +32,8 @@ MemoryEventStore::MemoryEventStore(const Limits& limits)
 MemoryEventStore::~MemoryEventStore() = default;
 
 void MemoryEventStore::drop_oldest(Stream& stream) {
-  const std::size_t size = stream.events.front().size() + overhead;
+  detail::base::count_work(1);
+  const std::size_t size = stream.events.front()->size() + overhead;
   stream.events.pop_front();
   stream.bytes -= size;
   total_ -= size;
@@ -35,6 +41,7 @@ void MemoryEventStore::drop_oldest(Stream& stream) {
 
 void MemoryEventStore::append(std::string_view stream, std::uint64_t number,
                               std::string_view data) {
+  detail::base::count_work(1);
   const std::lock_guard lock(mutex_);
   auto found = by_name_.find(stream);
   if (found == by_name_.end()) {
@@ -44,7 +51,7 @@ void MemoryEventStore::append(std::string_view stream, std::uint64_t number,
     streams_.splice(streams_.end(), streams_, found->second);
   }
   Stream& to = *found->second;
-  to.events.emplace_back(data);
+  to.events.push_back(std::make_shared<const std::string>(data));
   to.last = number;
   to.bytes += data.size() + overhead;
   total_ += data.size() + overhead;
@@ -59,21 +66,24 @@ void MemoryEventStore::append(std::string_view stream, std::uint64_t number,
 }
 
 bool MemoryEventStore::replay(std::string_view stream, std::uint64_t after, const Each& each) {
-  std::deque<std::string> events;
-  std::uint64_t number = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = by_name_.find(stream);
-    if (found == by_name_.end()) return false;
-    const Stream& from = *found->second;
-    const std::uint64_t first = from.last - from.events.size() + 1;
-    if (after > from.last || after + 1 < first) return false;
-    events.assign(from.events.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
-                  from.events.end());
-    number = after;
+  // Not further than now, whatever is appended meanwhile.
+  std::optional<std::uint64_t> until;
+  for (;;) {
+    std::shared_ptr<const std::string> event;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = by_name_.find(stream);
+      if (found == by_name_.end()) return false;
+      const Stream& from = *found->second;
+      const std::uint64_t first = from.last - from.events.size() + 1;
+      if (after > from.last || after + 1 < first) return false;
+      if (!until) until = from.last;
+      if (after >= *until) return true;
+      event = from.events[static_cast<std::size_t>(after + 1 - first)];
+    }
+    detail::base::count_work(1);
+    if (!each(++after, *event)) return true;
   }
-  for (const std::string& event : events) each(++number, event);
-  return true;
 }
 
 void MemoryEventStore::forget(std::string_view stream) {

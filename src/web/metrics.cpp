@@ -1,6 +1,9 @@
 #include "godwit/web/metrics.hpp"
 
-#include "godwit/json/writer.hpp"
+#include <algorithm>
+
+#include "mcp/era/dialect.hpp"
+#include "server/session.hpp"
 
 namespace godwit::inline v0 {
 
@@ -10,9 +13,25 @@ namespace {
 constexpr std::array<double, 6> bounds = {0.0001, 0.001, 0.01, 0.1, 1, 10};
 constexpr std::array<std::string_view, 7> bound_names = {"0.0001", "0.001", "0.01", "0.1",
                                                          "1",      "10",    "+Inf"};
-/// Whoever calls makes up names of methods: beyond so many they are counted as one.
-constexpr std::size_t most_methods = 64;
-constexpr std::string_view others = "other";
+/// Whoever calls makes up names of methods. Those that do not exist are counted as one.
+constexpr std::string_view unknown = "unknown";
+
+bool is_of_protocol(std::string_view method) {
+  const auto has = [&](const mcp::Dialect& dialect) {
+    return dialect.find(method, mcp::Side::server) != nullptr;
+  };
+  return has(mcp::stateless_dialect()) || std::ranges::any_of(mcp::stateful_dialects(), has);
+}
+
+/// The value of a label: any text, in which three characters are escaped.
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? std::string_view("\\n") : std::string_view(&c, 1);
+  }
+  return out += '"';
+}
 
 void line(std::string& out, std::string_view name, std::string_view labels,
           std::string_view value) {
@@ -27,9 +46,22 @@ void head(std::string& out, std::string_view name, std::string_view type, std::s
 }  // namespace
 
 rpc::Middleware Metrics::middleware() {
-  return {.before = {}, .after = [this](rpc::Outcome& outcome) {
-            count(outcome.method(), outcome.error() != nullptr, outcome.took());
-          }};
+  return {.before = [this](rpc::Context& context) -> Result<void> {
+            const std::string_view method = context.method();
+            if (is_of_protocol(method)) return {};
+            auto* const session = context.user<detail::server::Session>();
+            if (session && session->has_method(method)) learn(method);
+            return {};
+          },
+          .after =
+              [this](rpc::Outcome& outcome) {
+                count(outcome.method(), outcome.error() != nullptr, outcome.took());
+              }};
+}
+
+void Metrics::learn(std::string_view method) {
+  const std::lock_guard lock(mutex_);
+  if (methods_.find(method) == methods_.end()) methods_.try_emplace(std::string(method));
 }
 
 void Metrics::count(std::string_view method, bool failed, Duration took) {
@@ -37,8 +69,7 @@ void Metrics::count(std::string_view method, bool failed, Duration took) {
   const std::lock_guard lock(mutex_);
   auto found = methods_.find(method);
   if (found == methods_.end()) {
-    const bool room = methods_.size() < most_methods && method.size() <= 100;
-    found = methods_.try_emplace(std::string(room ? method : others)).first;
+    found = methods_.try_emplace(std::string(is_of_protocol(method) ? method : unknown)).first;
   }
   Series& series = found->second;
   ++(failed ? series.failed : series.good);
@@ -58,7 +89,7 @@ std::string Metrics::text() const {
   std::string out;
   head(out, "requests_total", "counter", "Requests and notifications, by method and outcome.");
   for (const auto& [method, series] : methods_) {
-    const std::string label = "{method=" + json::quote(method) + ",outcome=";
+    const std::string label = "{method=" + quoted(method) + ",outcome=";
     line(out, "requests_total", label + "\"ok\"}", std::to_string(series.good));
     line(out, "requests_total", label + "\"error\"}", std::to_string(series.failed));
   }
@@ -68,10 +99,10 @@ std::string Metrics::text() const {
     for (std::size_t i = 0; i < buckets; ++i) {
       sum += series.within[i];
       line(out, "request_seconds_bucket",
-           "{method=" + json::quote(method) + ",le=\"" + std::string(bound_names[i]) + "\"}",
+           "{method=" + quoted(method) + ",le=\"" + std::string(bound_names[i]) + "\"}",
            std::to_string(sum));
     }
-    const std::string label = "{method=" + json::quote(method) + "}";
+    const std::string label = "{method=" + quoted(method) + "}";
     line(out, "request_seconds_sum", label, std::to_string(series.seconds));
     line(out, "request_seconds_count", label, std::to_string(sum));
   }

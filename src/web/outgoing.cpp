@@ -7,7 +7,7 @@
 #include "godwit/json/document.hpp"
 #include "mcp/era/stateless.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::optional<rpc::Id> id_in_broken(std::string_view text) {
   return id ? rpc::Id::from(*id) : std::nullopt;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -12,7 +12,7 @@
 #include "godwit/rpc/id.hpp"
 #include "mcp/era/dialect.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 struct Outgoing {
   std::string body{};
@@ -31,6 +31,7 @@ struct Outgoing {
   std::optional<rpc::Id> cancels{};
 
   bool stateless() const noexcept { return !revision.empty(); }
+  bool is_batch() const noexcept { return method.empty() && !ids.empty(); }
   bool is(mcp::Operation which) const noexcept { return operation == which; }
   /// Whether it does no harm if it reaches the server twice.
   bool repeatable() const noexcept {
@@ -44,4 +45,4 @@ Outgoing read_outgoing(std::string body, json::View message);
 /// The id in the text of a request that is no JSON because its params are not.
 std::optional<rpc::Id> id_in_broken(std::string_view text);
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -11,7 +11,7 @@
 #include "transport_impl.hpp"
 #include "wire.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 namespace {
 
@@ -22,14 +22,26 @@ constexpr Duration linger_time = std::chrono::seconds(2);
 /// Of a body that is shown to a person.
 constexpr std::size_t most_shown = 200;
 
+/// Why a redirect is not followed.
+std::string_view why_not(const Received& received, const http::Url& from) {
+  if (received.status != 307 && received.status != 308) {
+    return ", which is not followed: only 307 and 308 keep the request as it is";
+  }
+  const auto to = from.resolve(received.location);
+  if (!to) return ", which is no address to follow";
+  return to->origin() == from.origin() ? ", and did so too often (Limits::http_redirects)"
+                                       : ", which is another origin and is not followed";
+}
+
 std::string sentence(const Received& received, const http::Url& from) {
   std::string out = "HTTP " + std::to_string(received.status) + " " +
                     std::string(http::reason_of(received.status));
   if (received.status / 100 == 3 && !received.location.empty()) {
-    const auto to = from.resolve(received.location);
-    out += ": the server redirects to " +
-           (to ? to->origin() : json::quote(received.location.substr(0, most_shown))) +
-           ", which is not followed; use that address if it is the right one";
+    out += ": the server redirects to " + from.describe(received.location);
+    out += why_not(received, from);
+    out += "; connect to that address if it is the right one";
+  } else if (!received.coding.empty()) {
+    out += ", with a body that cannot be read (Content-Encoding: " + received.coding + ")";
   } else if (!received.body.empty()) {
     out += ": " + json::quote(std::string_view(received.body).substr(0, most_shown));
   }
@@ -45,7 +57,8 @@ std::optional<Error> error_of(json::View message) {
   if (!code || !text) return std::nullopt;
   return Error{.code = *code,
                .message = std::string(*text),
-               .data = std::string(object.find("data").source())};
+               .data = std::string(object.find("data").source()),
+               .cause = Cause::peer};
 }
 
 Post::Post(HttpTransport::Impl& core, Outgoing message, rpc::MessageFields fields)
@@ -96,7 +109,20 @@ void Post::fail(std::string why, int status) {
   fail(mcp::carrier_error(std::move(why), {.status = status}));
 }
 
+void Post::fail(Delivered what, std::string_view text) {
+  const std::string revision = core_.revision.empty() ? message_.revision : core_.revision;
+  fail("the server answered " + json::quote(message_.method) + " with " +
+           (what == Delivered::no_json ? "something that is no JSON"
+            : what == Delivered::batch
+                ? "a batch, which " + (revision.empty() ? "does not belong here"
+                                                        : "is not part of revision " + revision)
+                : "something that is no answer to it") +
+           ": " + json::quote(text.substr(0, most_shown)),
+       status_);
+}
+
 void Post::on_head(int status, const http::FieldsView& fields) {
+  status_ = status;
   core_.sent(*this);
   if (message_.ids.empty()) linger();
   if (!message_.is(mcp::Operation::initialize)) message_.body = {};
@@ -105,9 +131,13 @@ void Post::on_head(int status, const http::FieldsView& fields) {
   if (message_.is(mcp::Operation::initialized)) core_.greeted(true);
 }
 
-void Post::on_event(const http::SseEvent& event) {
-  const bool message = event.event.empty() || event.event == "message";
-  if (message && !event.data.empty()) core_.deliver(event.data, this);
+bool Post::on_event(const http::SseEvent& event) {
+  if (!is_message(event)) return false;
+  const Delivered what = core_.deliver(event.data, this);
+  if (what != Delivered::taken && what != Delivered::unwanted && wants_answer()) {
+    fail(what, event.data);
+  }
+  return what == Delivered::taken;
 }
 
 void Post::on_done(const Received& received) {
@@ -152,12 +182,9 @@ void Post::answered(const Received& received) {
                     "; expected was application/json or text/event-stream",
                 received.status);
   }
-  const bool json = core_.deliver(received.body, this);
+  const Delivered what = core_.deliver(received.body, this);
   if (!wants_answer()) return core_.finished(*this);
-  fail("the server answered " + json::quote(message_.method) + " with " +
-           (json ? "something that is no answer to it: " : "something that is no JSON: ") +
-           json::quote(std::string_view(received.body).substr(0, most_shown)),
-       received.status);
+  fail(what, received.body);
 }
 
 void Post::refused(const Received& received) {
@@ -183,6 +210,7 @@ void Post::refused(const Received& received) {
   // What a server that is busy or ill says in its own words still shows that it is.
   if (why.data.empty() && (status == 429 || status >= 500)) {
     why.data = mcp::carrier_error({}, {.status = status}).data;
+    why.cause = Cause::carrier;
   }
   const bool unknown = status == 400 || status == 404 || status == 405;
   if (message_.is(mcp::Operation::initialize) && unknown && !core_.over_sse()) {
@@ -193,11 +221,20 @@ void Post::refused(const Received& received) {
 
 /// The connection ended before the answer came.
 void Post::broken(const Received& received) {
-  if (!message_.stateless() && resumable() && !received.too_large) return resume();
+  if (received.broken_off) {
+    return fail(
+        "no answer to " + json::quote(message_.method) + ": " + received.how.error().message,
+        received.status);
+  }
+  if (!message_.stateless() && resumable()) return resume();
   if (received.how) {
     return fail("the server ended the stream without an answer to " + json::quote(message_.method));
   }
-  fail("no answer to " + json::quote(message_.method) + ": " + received.how.error().message);
+  Error why = mcp::carrier_error("no answer to " + json::quote(message_.method) + ": " +
+                                 received.how.error().message);
+  // A second attempt after a broken stream says nothing about the first.
+  if (!resuming_ && is_not_executed(received.how.error())) why.cause = Cause::not_connected;
+  fail(why);
 }
 
 void Post::resume() {
@@ -216,4 +253,4 @@ void Post::resume() {
   });
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

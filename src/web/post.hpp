@@ -12,10 +12,22 @@
 #include "outgoing.hpp"
 #include "reception.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 /// The error that a message of JSON-RPC says.
 std::optional<Error> error_of(json::View message);
+
+/// What became of something that a server sent.
+enum class Delivered : std::uint8_t {
+  taken,
+  /// An answer that nobody waits for.
+  unwanted,
+  /// No JSON; a batch where there are none; JSON that is no message. If it came back to a request,
+  /// there will be no better answer.
+  no_json,
+  batch,
+  no_message,
+};
 
 class Post final : public Reception {
  public:
@@ -26,6 +38,8 @@ class Post final : public Reception {
   void settle(const rpc::Id& id);
   /// Answers what is not answered yet, and is over.
   void fail(const Error& why);
+  /// The same, because the server answered with this.
+  void fail(Delivered what, std::string_view text);
 
   const Outgoing& message() const noexcept { return message_; }
   /// The server may have seen it.
@@ -40,7 +54,7 @@ class Post final : public Reception {
 
  private:
   void on_head(int status, const http::FieldsView& fields) override;
-  void on_event(const http::SseEvent& event) override;
+  bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
 
   /// Ends it soon if the server does not.
@@ -57,9 +71,10 @@ class Post final : public Reception {
   Outgoing message_;
   rpc::MessageFields fields_;
   std::vector<rpc::Id> waiting_;
+  int status_ = 0;  // of what comes back
   bool started_ = false;
   bool in_session_ = false;  // it was sent with the id of a session
   bool resuming_ = false;    // what comes back belongs to a GET
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 /// Not to be guessed: std::random_device reads the system's generator, not one that is seeded here.
 inline std::string random_id() {
@@ -18,4 +18,4 @@ inline std::string random_id() {
   return id;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

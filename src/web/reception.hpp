@@ -20,7 +20,7 @@
 #include "godwit/io/timer.hpp"
 #include "godwit/web/http_transport.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 /// An answer that is over.
 struct Received {
@@ -32,9 +32,12 @@ struct Received {
   std::string body{};
   /// Where a redirect points to.
   std::string location{};
+  /// The Content-Encoding, if it has one: then its body cannot be read.
+  std::string coding{};
   Result<void> how{};
-  /// It was broken off here, because it is larger than the limits allow.
-  bool too_large = false;
+  /// It was broken off here, because it cannot be read or is more than the limits allow. Another
+  /// attempt would be no better.
+  bool broken_off = false;
 
   bool accepted() const noexcept { return status / 100 == 2; }
   bool is_stream() const noexcept;
@@ -52,17 +55,18 @@ class Reception : public std::enable_shared_from_this<Reception> {
   void send(http::HttpRequest request);
 
   virtual void on_head(int status, const http::FieldsView& fields);
-  virtual void on_event(const http::SseEvent& event) = 0;
+  /// False if it was of no use to anybody.
+  virtual bool on_event(const http::SseEvent& event) = 0;
   virtual void on_done(const Received& received) = 0;
 
-  /// Events had ids: the server lets us come back.
+  /// The last event had an id that can be sent back: the server lets us come back.
   bool resumable() const noexcept { return !last_id_.empty(); }
   const std::string& last_id() const noexcept { return last_id_; }
   void forget_last_id() noexcept { last_id_.clear(); }
-  /// Waits as long as the server wants, longer after each time in a row that brought nothing, and
-  /// then does it.
+  /// Waits as long as the server wants, longer after each time in a row that brought nothing new,
+  /// and then does it.
   void later(Function<void()> again);
-  /// How many times in a row that was.
+  /// How many times in a row not even an event came.
   unsigned fruitless() const noexcept { return fruitless_; }
   /// Calls it after this time, instead of what later() waits for.
   void after(Duration delay, Function<void()> call) { timer_.start(delay, std::move(call)); }
@@ -73,10 +77,17 @@ class Reception : public std::enable_shared_from_this<Reception> {
   HttpTransport::Impl& core_;
 
  private:
+  template <class F>
+  void survive(F&& run);
   void take_head(int status, const http::FieldsView& fields);
   void take_body(std::string_view piece);
+  void take_events();
   void take_end(Result<void> how);
   void too_large();
+  /// Ends it here.
+  void break_off(std::string why);
+  /// Bytes so far that were of no use to anybody.
+  std::uint64_t useless() const noexcept { return unused_ + events_->idle_bytes(); }
 
   http::FetchHandle fetch_;
   std::optional<http::SseDecoder> events_;
@@ -86,7 +97,10 @@ class Reception : public std::enable_shared_from_this<Reception> {
   Timer timer_;
   TimePoint opened_{};
   unsigned fruitless_ = 0;
-  bool fruitful_ = false;
+  unsigned stale_ = 0;                // times in a row that brought nothing new
+  std::uint64_t unused_ = 0;          // for events that nobody could use
+  TimePoint second_{};                // when the second began in which useless bytes are counted,
+  std::uint64_t useless_before_ = 0;  // and how many there were before it
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

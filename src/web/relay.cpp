@@ -1,6 +1,6 @@
 #include "relay.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 namespace {
 
@@ -32,95 +32,168 @@ OwnedRequest::OwnedRequest(const http::Request& request) : view_(request) {
   view_.fields = http::FieldsView(fields_);
 }
 
+Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to,
+             const http::Request& request)
+    : group_(std::move(group)),
+      here_(group_->members[from]),
+      there_(group_->members[to]),
+      request_(request),
+      look_here_(*here_.loop, [this] { look_here(); }),
+      look_there_(*there_.loop, [this] { look_there(); }) {}
+
 void Relay::send(const std::shared_ptr<EndpointGroup>& group, std::size_t from, std::size_t to,
                  const http::Request& request, http::Exchange& exchange) {
-  auto relay = std::make_shared<Relay>(group, from, to);
+  const auto relay = std::make_shared<Relay>(group, from, to, request);
+  relay->here_.endpoint->relays.insert(relay);
   relay->exchange_ = &exchange;
   exchange.set_owner(relay.get());
-  relay->here_.endpoint->relays.insert(relay);
-  auto copy = std::make_shared<OwnedRequest>(request);
-  relay->there_.post([relay, copy] {
-    Endpoint::Impl* const endpoint = relay->there_.endpoint;
-    if (!endpoint) return;     // the loop runs on after the server
-    if (relay->over_) return;  // the client went away meanwhile
-    ++endpoint->depth;
-    endpoint->handle(copy->view(), *relay);
-    --endpoint->depth;
-    endpoint->settle();
-  });
+  relay->wake_there();
 }
 
-template <class F>
-void Relay::back(F&& work, bool last) {
-  if (over_) return;
-  if (last) {
+void Relay::wake_here() noexcept { look_here_.signal(shared_from_this()); }
+void Relay::wake_there() noexcept { look_there_.signal(shared_from_this()); }
+
+// There.
+
+void Relay::look_there() {
+  Endpoint::Impl* const endpoint = there_.endpoint;
+  if (!endpoint || over_) return;  // the loop runs on after the server
+  const Endpoint::Impl::Entered entered(*endpoint);
+  if (gone_.load()) {
     over_ = true;
-    owner_ = nullptr;
+    if (http::Exchange::Owner* const owner = std::exchange(owner_, nullptr)) owner->on_gone();
+    return;
   }
-  here_.post([self = shared_from_this(), work = std::forward<F>(work), last]() mutable {
-    if (!self->exchange_) return;
-    http::Exchange& exchange = *self->exchange_;
-    if (last) self->exchange_ = nullptr;
-    work(exchange);
-    if (last) self->here_.endpoint->relays.erase(self);
-  });
+  try {
+    if (!std::exchange(begun_, true)) return endpoint->handle(request_.view(), *this);
+    if (drained_.exchange(false) && owner_) owner_->on_drained();
+  } catch (...) {
+    endpoint->log.caught("a request failed");
+    finish(Said::End::failed);
+  }
+}
+
+void Relay::finish(Said::End how) noexcept {
+  if (std::exchange(over_, true)) return;
+  owner_ = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    said_.end = how;
+  }
+  wake_here();
 }
 
 void Relay::respond(int status, std::string_view type, std::string_view body,
                     const http::Fields& more) {
-  back([status, type = std::string(type), body = std::string(body),
-        more](http::Exchange& exchange) { exchange.respond(status, type, body, more); },
-       true);
+  if (over_) return;
+  Said all{.head = Said::Head::whole,
+           .status = status,
+           .type = std::string(type),
+           .bytes = std::string(body),
+           .more = more};
+  {
+    const std::lock_guard lock(mutex_);
+    said_ = std::move(all);
+  }
+  finish(Said::End::done);
 }
 
 void Relay::begin(int status, std::string_view type, const http::Fields& more) {
-  back([status, type = std::string(type),
-        more](http::Exchange& exchange) { exchange.begin(status, type, more); },
-       false);
+  if (over_) return;
+  Said head{.head = Said::Head::stream, .status = status, .type = std::string(type), .more = more};
+  {
+    const std::lock_guard lock(mutex_);
+    said_ = std::move(head);
+  }
+  wake_here();
 }
 
 void Relay::write(std::string_view piece) {
-  under_way_.fetch_add(piece.size());
-  back(
-      [this, piece = std::string(piece)](http::Exchange& exchange) {
-        under_way_.fetch_sub(piece.size());
-        pass_on(exchange, piece);
-      },
-      false);
-}
-
-void Relay::pass_on(http::Exchange& exchange, std::string_view piece) {
-  if (exchange.unsent() <= here_.endpoint->limits.output_queue_bytes * 4) {
-    return exchange.write(piece);
+  if (over_) return;
+  {
+    const std::lock_guard lock(mutex_);
+    said_.bytes += piece;
   }
-  here_.endpoint->log.warning("a client does not read its stream; the connection is closed");
-  exchange.abort();
-  on_gone();
+  under_way_.fetch_add(piece.size());
+  wake_here();
 }
 
-void Relay::end() {
-  back([](http::Exchange& exchange) { exchange.end(); }, true);
+void Relay::end() { finish(Said::End::done); }
+void Relay::abort() { finish(Said::End::broken_off); }
+
+std::size_t Relay::unsent() const noexcept {
+  if (under_way_.load() + waiting_.load() == 0) return 0;
+  awaited_.store(true);  // before looking again, so that the other thread cannot miss it
+  return under_way_.load() + waiting_.load();
 }
 
-void Relay::abort() {
-  back([](http::Exchange& exchange) { exchange.abort(); }, true);
+// Here.
+
+void Relay::look_here() {
+  Said said;
+  {
+    const std::lock_guard lock(mutex_);
+    std::swap(said, said_);
+  }
+  if (!exchange_) return;
+  http::Exchange& exchange = *exchange_;
+  if (said.end != Said::End::none) {
+    exchange_ = nullptr;
+    here_.endpoint->relays.erase(shared_from_this());
+  }
+  try {
+    pass_on(exchange, said);
+  } catch (...) {
+    here_.endpoint->log.caught("an answer could not be sent");
+    exchange.abort();
+    if (exchange_) on_gone();
+  }
+}
+
+void Relay::pass_on(http::Exchange& exchange, const Said& said) {
+  if (said.end == Said::End::broken_off) return exchange.abort();
+  if (said.head == Said::Head::whole) {
+    return exchange.respond(said.status, said.type, said.bytes, said.more);
+  }
+  if (said.head == Said::Head::stream) {
+    exchange.begin(said.status, said.type, said.more);
+    streaming_ = true;
+  }
+  if (!said.bytes.empty()) {
+    if (exchange.unsent() > here_.endpoint->limits.output_queue_bytes * 4) {
+      here_.endpoint->log.limited(LogLevel::warning,
+                                  "a client does not read its stream; the connection is closed");
+      exchange.abort();
+      return exchange_ ? on_gone() : void();
+    }
+    exchange.write(said.bytes);
+    waiting_.store(exchange.unsent());
+    under_way_.fetch_sub(said.bytes.size());
+    if (waiting_.load() == 0) on_drained();
+  }
+  if (said.end == Said::End::done) exchange.end();
+  if (said.end == Said::End::failed) {
+    streaming_ ? exchange.abort() : exchange.respond(500, {}, {});
+  }
 }
 
 void Relay::abandon() {
   if (http::Exchange* const exchange = std::exchange(exchange_, nullptr)) exchange->abort();
 }
 
+void Relay::on_drained() {
+  waiting_.store(0);
+  if (under_way_.load() > 0 || !awaited_.exchange(false)) return;
+  drained_.store(true);
+  wake_there();
+}
+
 void Relay::on_gone() {
   exchange_ = nullptr;
   const auto self = shared_from_this();
   here_.endpoint->relays.erase(self);
-  there_.post([self] {
-    if (std::exchange(self->over_, true)) return;
-    if (http::Exchange::Owner* const owner = std::exchange(self->owner_, nullptr)) {
-      owner->on_gone();
-      self->there_.endpoint->settle();
-    }
-  });
+  gone_.store(true);
+  wake_there();
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -4,18 +4,15 @@
 
 #include "mcp/carrier_error.hpp"
 #include "transport_impl.hpp"
+#include "wire.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 namespace {
 
 std::string describe(const Received& received) {
-  if (received.status != 0) return "HTTP " + std::to_string(received.status);
-  return received.how ? "no answer" : received.how.error().message;
-}
-
-bool is_message(const http::SseEvent& event) {
-  return (event.event.empty() || event.event == "message") && !event.data.empty();
+  if (!received.how) return received.how.error().message;
+  return received.status == 0 ? "no answer" : "HTTP " + std::to_string(received.status);
 }
 
 }  // namespace
@@ -31,8 +28,8 @@ void ServerStream::on_head(int status, const http::FieldsView&) {
   if (status / 100 == 2) was_open_ = true;
 }
 
-void ServerStream::on_event(const http::SseEvent& event) {
-  if (is_message(event)) core_.deliver(event.data, nullptr);
+bool ServerStream::on_event(const http::SseEvent& event) {
+  return is_message(event) && core_.deliver(event.data, nullptr) == Delivered::taken;
 }
 
 void ServerStream::on_done(const Received& received) {
@@ -41,6 +38,11 @@ void ServerStream::on_done(const Received& received) {
   const bool again = std::exchange(tried_, true);
   // Of a session that was there a moment ago; the first time it may mean that there is no stream.
   if (again && in_session_ && received.status == 404) return core_.session_ended();
+  if (received.accepted() && !received.coding.empty()) {
+    core_.options.log.warning("what the server says on its own cannot be heard: " +
+                              describe(received));
+    return;
+  }
   if (refused && !resumable()) {
     core_.options.log.debug("the server has no stream of its own (" + describe(received) + ")");
     return;
@@ -62,17 +64,28 @@ void SseStream::start() {
   send(core_.get());
 }
 
-void SseStream::on_event(const http::SseEvent& event) {
-  if (!first_) {
-    if (is_message(event)) core_.deliver(event.data, nullptr);
-    return;
-  }
-  if (event.event != "endpoint") return;
+bool SseStream::on_event(const http::SseEvent& event) {
+  if (!first_) return is_message(event) && core_.deliver(event.data, nullptr) == Delivered::taken;
+  if (event.event != "endpoint") return false;
+  take_endpoint(event.data);
+  return true;
+}
+
+void SseStream::take_endpoint(std::string_view address) {
   const http::Url& here = core_.options.url;
-  const auto endpoint = here.resolve(event.data);
-  if (!endpoint) return give_up(endpoint.error().message);
+  const std::size_t most = core_.options.limits.uri_bytes;
+  if (address.size() > most) {
+    return give_up("the address in its \"endpoint\" event has more than " + std::to_string(most) +
+                   " bytes (Limits::uri_bytes)");
+  }
+  const auto endpoint = here.resolve(address);
+  if (!endpoint) {
+    return give_up("the address in its \"endpoint\" event cannot be used: " +
+                   endpoint.error().message);
+  }
   if (endpoint->origin() != here.origin()) {
-    return give_up("messages would go to another origin, " + endpoint->origin());
+    return give_up("its \"endpoint\" event sends messages to another origin, " +
+                   here.describe(address) + ", which is not followed");
   }
   stop_waiting();
   core_.options.log.debug("the server speaks HTTP+SSE; messages go to " + endpoint->text());
@@ -89,9 +102,9 @@ void SseStream::give_up(const std::string& reason) {
   const auto self = shared_from_this();
   const auto core = core_.shared_from_this();
   drop();
-  core_.options.log.debug("the server does not speak HTTP+SSE either: " + reason);
   core_.forget_sse();
+  why_.message += "; the older HTTP+SSE transport was tried, too: " + reason;
   std::exchange(first_, nullptr)->fail(why_);
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

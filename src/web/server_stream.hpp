@@ -9,7 +9,7 @@
 #include "post.hpp"
 #include "reception.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 /// What the server of a session says unasked. Not every server has such a stream; one that was
 /// there is opened again whenever it ends, as long as the session lasts.
@@ -20,7 +20,7 @@ class ServerStream final : public Reception {
 
  private:
   void on_head(int status, const http::FieldsView& fields) override;
-  void on_event(const http::SseEvent& event) override;
+  bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
 
   bool tried_ = false;
@@ -38,12 +38,13 @@ class SseStream final : public Reception {
   void start();
 
  private:
-  void on_event(const http::SseEvent& event) override;
+  bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
+  void take_endpoint(std::string_view address);
   void give_up(const std::string& reason);
 
   std::shared_ptr<Post> first_;  // until the address is known
   Error why_;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

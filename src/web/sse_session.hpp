@@ -6,32 +6,49 @@
 
 #include "conversation.hpp"
 #include "godwit/http/exchange.hpp"
+#include "session_order.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 class SseSession final : public Conversation, private http::Exchange::Owner {
  public:
-  SseSession(Endpoint::Impl& endpoint, std::string id);
+  SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client);
   ~SseSession() override;
 
   const std::string& id() const noexcept { return id_; }
   /// Begins the stream and tells the client where to send to.
   void open(http::Exchange& exchange, const http::Fields& more, std::string_view post_to);
-  void post(json::View message) { peer().receive(message); }
-  void drain();
+  void post(json::View message) {
+    ++messages_;
+    peer().receive(message);
+  }
+  void drain() override;
+  void fail() noexcept override { break_off(); }
+  void put_away() noexcept override { endpoint_.remove(*this); }
 
   // Output
   void finish_message(std::size_t begin) override;
+  /// Everything goes by one stream: what is missing there ends it.
+  bool give_up(rpc::Route) noexcept override {
+    break_off();
+    return true;
+  }
 
  private:
   void on_gone() override;
-  std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
+  /// The stream is over, and with it the session.
+  void ended() noexcept;
+  std::optional<TimePoint> own_deadline() const override;
   void own_expire(TimePoint now) override;
   void push(std::string_view bytes);
+  void break_off() noexcept;
 
   std::string id_;
+  SessionOrder::Place place_;  // never idle: its stream is open as long as it lives
+  std::uint64_t messages_ = 0;
+  std::optional<TimePoint> first_messages_;  // when they must have come
   http::Exchange* exchange_ = nullptr;
   std::optional<TimePoint> keep_alive_;
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

@@ -25,7 +25,7 @@
 namespace godwit::inline v0 {
 
 struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
-  using PostPtr = std::shared_ptr<detail::Post>;
+  using PostPtr = std::shared_ptr<detail::web::Post>;
   enum class Phase : std::uint8_t { open, closing, closed };
 
   Impl(Loop& loop_, HttpTransportOptions options_);
@@ -42,15 +42,15 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
 
   // For what is under way.
 
-  /// Hands a message of the server on; `from` is what it came back to. False if it is no JSON.
-  bool deliver(std::string_view text, detail::Post* from);
+  /// Hands a message of the server on; `from` is what it came back to.
+  detail::web::Delivered deliver(std::string_view text, detail::web::Post* from);
   /// Answers a request in the place of the server.
   void answer(const rpc::Id& id, const Error& error);
   /// The server has taken what was posted, or never will.
-  void sent(detail::Post& post);
+  void sent(detail::web::Post& post);
   /// The server does not work on it any more: the next one may begin.
-  void release(detail::Post& post);
-  void finished(detail::Post& post);
+  void release(detail::web::Post& post);
+  void finished(detail::web::Post& post);
   /// The session is over. What was not executed because of that is answered so that it can be sent
   /// again in a new one.
   void lose_session(std::string why, int status = 0);
@@ -62,31 +62,38 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
 
   /// Where messages are posted to.
   const http::Url& target() const noexcept { return sse_target ? *sse_target : options.url; }
-  http::Fields fields_for(const detail::Outgoing& message, const rpc::MessageFields& more) const;
+  http::Fields fields_for(const detail::web::Outgoing& message,
+                          const rpc::MessageFields& more) const;
   /// A request for an event stream.
   http::HttpRequest get() const;
 
   // The older transport.
 
-  void try_sse(detail::Post& post, Error why);
+  void try_sse(detail::web::Post& post, Error why);
   void use_sse(http::Url target) { sse_target = std::move(target); }
   void forget_sse() { sse = nullptr; }
   bool over_sse() const noexcept { return sse_target.has_value(); }
 
   // Inside.
 
-  void post(detail::Outgoing message, rpc::MessageFields fields);
-  PostPtr add(detail::Outgoing message, rpc::MessageFields fields);
+  void post(detail::web::Outgoing message, rpc::MessageFields fields);
+  PostPtr add(detail::web::Outgoing message, rpc::MessageFields fields);
   void refuse(const PostPtr& post, Error why);
   void start(const PostPtr& post);
   void start_waiting();
-  bool cancel(const detail::Outgoing& message);
+  bool cancel(const detail::web::Outgoing& message);
+  /// The Post that this message answers, which does not wait for that any more; or null.
+  PostPtr settle(json::View message);
+  /// An answer without an id: an error says that of what it came back to.
+  detail::web::Delivered deliver_nameless(json::View message, const detail::web::Post* from);
+  detail::web::Delivered deliver_batch(json::View batch, std::string_view text,
+                                       const detail::web::Post* from);
   void forget(const PostPtr& post);
   /// Reads from an answer what must be known later.
-  void learn(const detail::Post& post, json::View answer);
-  void learn_tools(const detail::Post& post, json::View tools);
+  void learn(const detail::web::Post& post, json::View answer);
+  void learn_tools(const detail::web::Post& post, json::View tools);
   void add_session(http::Fields& fields) const;
-  void drop_all();
+  void drop_all() noexcept;
   bool is_flushed() const noexcept;
   void tell_flushed();
   void end_session();
@@ -113,6 +120,7 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   std::string revision;            // agreed on in a handshake
   std::string stateless_revision;  // that the last request spoke
   std::unordered_map<std::string, std::vector<mcp::ParamHeader>> tools;  // with such arguments
+  std::size_t tool_bytes = 0;                                            // in there
 
   std::unordered_set<PostPtr> posts;  // all that are not over
   std::unordered_map<rpc::Id, PostPtr, rpc::IdHash> by_id;
@@ -121,8 +129,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   std::size_t unsent = 0;  // bytes
   bool greeting = false;   // the server has not taken the end of the handshake yet
 
-  std::shared_ptr<detail::ServerStream> stream;
-  std::shared_ptr<detail::SseStream> sse;
+  std::shared_ptr<detail::web::ServerStream> stream;
+  std::shared_ptr<detail::web::SseStream> sse;
   std::optional<http::Url> sse_target;
 };
 

@@ -1,16 +1,25 @@
 // Words of HTTP that several files of this module say.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "godwit/base/error.hpp"
 #include "godwit/http/fields.hpp"
+#include "godwit/http/sse_event.hpp"
 #include "godwit/json/view.hpp"
+#include "godwit/rpc/error_code.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::web {
 
 inline constexpr std::string_view json_type = "application/json";
 inline constexpr std::string_view sse_type = "text/event-stream";
+
+/// An event that carries a message of JSON-RPC.
+inline bool is_message(const http::SseEvent& event) {
+  return (event.event.empty() || event.event == "message") && !event.data.empty();
+}
 
 /// Whether somebody waits for an answer to it.
 inline bool has_request(json::View message) {
@@ -21,6 +30,12 @@ inline bool has_request(json::View message) {
   return false;
 }
 
+/// What is refused now and may be taken later.
+inline Error busy(std::string why) {
+  return rpc::internal_error("busy: " + std::move(why) + "; try again later");
+}
+inline http::Fields retry_later() { return {{"Retry-After", "1"}}; }
+
 /// A stream must reach the client as it is written: no cache, no buffer of a proxy.
 inline http::Fields with_stream_fields(http::Fields fields) {
   fields.set("Cache-Control", "no-cache");
@@ -28,4 +43,4 @@ inline http::Fields with_stream_fields(http::Fields fields) {
   return fields;
 }
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::web

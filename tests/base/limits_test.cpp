@@ -24,6 +24,8 @@ TEST(LimitsDefault, OfMessages) {
   EXPECT_EQ(limits.json_key_bytes, 8 * kib);
   EXPECT_EQ(limits.json_number_chars, 1'100u);
   EXPECT_EQ(limits.batch_entries, 100u);
+  EXPECT_EQ(limits.name_bytes, 1 * kib);
+  EXPECT_EQ(limits.uri_bytes, 8 * kib);
 }
 
 TEST(LimitsDefault, OfCalls) {
@@ -37,7 +39,9 @@ TEST(LimitsDefault, OfConnections) {
   EXPECT_EQ(limits.output_queue_bytes, 1 * mib);
   EXPECT_EQ(limits.discard_bytes, 64 * mib);
   EXPECT_EQ(limits.connections, 10'000u);
-  EXPECT_EQ(limits.http_connections_per_address, 256u);
+  EXPECT_EQ(limits.connections_per_address, 256u);
+  EXPECT_EQ(limits.write_stall, 30s);
+  EXPECT_EQ(limits.first_message_time, 30s);
   EXPECT_EQ(limits.tls_handshake_time, 10s);
   EXPECT_EQ(limits.tls_handshake_bytes, 256 * kib);
   EXPECT_EQ(limits.eof_grace, 1s);
@@ -53,9 +57,15 @@ TEST(LimitsDefault, OfHttp) {
   EXPECT_EQ(limits.http_body_idle, 30s);
   EXPECT_EQ(limits.http_request_time, 300s);
   EXPECT_EQ(limits.http_keep_alive, 75s);
-  EXPECT_EQ(limits.http_write_stall, 30s);
+  EXPECT_EQ(limits.process_body_bytes, 256 * mib);
+  EXPECT_EQ(limits.http_interim_answers, 16u);
+  EXPECT_EQ(limits.http_redirects, 3u);
   EXPECT_EQ(limits.sse_event_bytes, 16 * mib);
   EXPECT_EQ(limits.sse_keep_alive, 15s);
+  EXPECT_EQ(limits.sse_comment_bytes, 64 * kib);
+  EXPECT_EQ(limits.sse_id_bytes, 1 * kib);
+  EXPECT_EQ(limits.sse_retry_least, 100ms);
+  EXPECT_EQ(limits.sse_retry_most, 60s);
 }
 
 TEST(LimitsDefault, OfWebSockets) {
@@ -68,7 +78,12 @@ TEST(LimitsDefault, OfWebSockets) {
 
 TEST(LimitsDefault, OfSessions) {
   EXPECT_EQ(limits.sessions, 100'000u);
+  EXPECT_EQ(limits.sessions_per_address, 10'000u);
   EXPECT_EQ(limits.session_idle, 30min);
+  EXPECT_EQ(limits.session_first_message_time, 30s);
+  EXPECT_EQ(limits.session_bytes, 256 * kib);
+  EXPECT_EQ(limits.process_session_bytes, 256 * mib);
+  EXPECT_EQ(limits.session_resumptions, 16u);
   EXPECT_EQ(limits.session_streams, 64u);
   EXPECT_EQ(limits.stream_events, 1'000u);
   EXPECT_EQ(limits.stream_bytes, 8 * mib);
@@ -76,11 +91,17 @@ TEST(LimitsDefault, OfSessions) {
   EXPECT_EQ(limits.event_store_bytes, 1024 * mib);
 }
 
+TEST(LimitsDefault, OfClients) {
+  EXPECT_EQ(limits.list_entries, 100'000u);
+  EXPECT_EQ(limits.list_bytes, 64 * mib);
+}
+
 TEST(LimitsDefault, AMemberThatIsNewIsPinnedHereToo) {
   // Counted by the compiler: one more, and this does not compile before it has a line above.
   const auto [a1, a2, a3, a4, a5, a6, a7, a8, b1, b2, b3, b4, c1, c2, c3, c4, c5, c6, c7, c8, d1,
               d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, e1, e2, e3, e4, e5, f1, f2, f3, f4, f5, f6,
-              f7] = limits;
+              f7, g1, g2, g3, g4, g5, g6, g7, g8, g9, g10, g11, g12, g13, g14, g15, g16, g17] =
+      limits;
   EXPECT_EQ(a1, limits.message_bytes_in);
 }
 

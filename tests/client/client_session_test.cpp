@@ -503,6 +503,32 @@ TEST(ClientSession, Notifications) {
   }
 }
 
+TEST(ClientSession, OutputSchemasAreKeptUpToABound) {
+  const auto page = [](int number) {
+    return R"({"tools":[{"name":"t)" + std::to_string(number) +
+           R"(","inputSchema":{"type":"object"},"outputSchema":{"type":"object","description":")" +
+           std::string(1'000, 'x') + R"(","required":["n"]}}],"nextCursor":"more"})";
+  };
+  ClientOptions options;
+  options.limits.list_bytes = 5'000;
+  const auto rig = Rig::stateful(options);
+  for (int i = 0; i < 20; ++i) {
+    Outcome<godwit::Page<godwit::Tool>> listed;
+    rig->session().list_tools_page(std::nullopt, listed.taker());
+    rig->answer(rig->next(), page(i % 10));
+    ASSERT_TRUE(listed.good()) << listed.message();
+  }
+  int checked = 0;
+  for (int i = 0; i < 10; ++i) {
+    Outcome<ToolResult> outcome;
+    rig->session().call_tool("t" + std::to_string(i), {}, outcome.taker());
+    rig->answer(rig->next(), R"({"content":[],"structuredContent":{}})");
+    if (!outcome.good()) ++checked;
+  }
+  EXPECT_EQ(checked, 4);
+  EXPECT_TRUE(rig->logged("are not checked"));
+}
+
 TEST(ClientSession, ResultsAreCheckedAgainstTheOutputSchema) {
   constexpr std::string_view tools =
       R"({"tools":[{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object",)"

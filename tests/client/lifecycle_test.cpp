@@ -272,6 +272,119 @@ TEST(Lifecycle, ADeadPeerEndsIt) {
   EXPECT_TRUE(closed.started && !*closed.started);
 }
 
+TEST(Lifecycle, ASilentServerEndsTheStartInTime) {
+  for (const Lifecycle lifecycle :
+       {Lifecycle::automatic, Lifecycle::stateful, Lifecycle::stateless}) {
+    Rig rig({.lifecycle = lifecycle});
+    rig.start();
+    rig.pass(5s);  // what a probe may take
+    rig.pass(54s);
+    EXPECT_FALSE(rig.started);
+    rig.pass(1s);
+    ASSERT_TRUE(rig.started && !*rig.started);
+    const Error& error = rig.started->error();
+    EXPECT_TRUE(is_timeout(error) && contains(error.message, "within 60 s")) << error.message;
+  }
+  ClientOptions options;
+  options.lifecycle = Lifecycle::stateful;
+  options.start_timeout = 3s;
+  Rig rig(options);
+  rig.start();
+  rig.pass(3s);
+  EXPECT_TRUE(rig.started && !*rig.started);
+}
+
+TEST(Lifecycle, AServerThatIsReadyIsNotTimedAnyMore) {
+  const auto rig = Rig::stateful();
+  rig->pass(100s);
+  EXPECT_TRUE(rig->session().ready());
+}
+
+TEST(Lifecycle, WhatIsNoMessageShortensTheStartAndIsQuoted) {
+  Rig rig;
+  rig.check_schema = false;  // the answers to what cannot be read
+  rig.start();
+  rig.pass(2s);
+  rig.peer->receive("Usage: server [options]\x1b[31m\r");
+  rig.peer->receive(R"({"level":"info","msg":"hello"})");
+  for (int i = 0; i < 10; ++i) rig.peer->receive(std::string(5'000, 'x'));
+  rig.pass(5s);
+  rig.pass(4s);
+  EXPECT_FALSE(rig.started);
+  rig.pass(1s);
+  ASSERT_TRUE(rig.started && !*rig.started);
+  const std::string why = rig.started->error().message;
+  EXPECT_TRUE(is_timeout(rig.started->error()));
+  EXPECT_TRUE(contains(why, "within 10 s")) << why;
+  EXPECT_TRUE(contains(why, "Usage: server [options]")) << why;
+  EXPECT_TRUE(contains(why, "hello")) << why;
+  EXPECT_FALSE(contains(why, "\x1b")) << why;
+  EXPECT_LT(why.size(), 1'500u);
+}
+
+TEST(Lifecycle, ABannerBeforeTheProtocolDoesNoHarm) {
+  Rig rig;
+  rig.start();
+  const Value probe = rig.next("server/discover");
+  rig.check_schema = false;
+  rig.peer->receive("Welcome!");
+  rig.next();  // that it cannot be read
+  rig.check_schema = true;
+  rig.answer(probe, Rig::discover_result());
+  ASSERT_TRUE(rig.started && *rig.started);
+  rig.pass(100s);
+  EXPECT_TRUE(rig.session().ready());
+}
+
+TEST(Lifecycle, KnowsWhetherTheConnectionEndedAtTheProbe) {
+  Rig at_once;
+  at_once.start();
+  EXPECT_FALSE(at_once.session().ended_at_probe());
+  at_once.peer->on_close(godwit::error("it exited with 1"));
+  EXPECT_TRUE(at_once.session().ended_at_probe());
+
+  Rig late;  // a program that starts slowly reads the question after we gave it up
+  late.start();
+  late.pass(5s);
+  late.peer->on_close(godwit::error("it exited with 1"));
+  EXPECT_TRUE(late.session().ended_at_probe());
+
+  Rig answered;
+  answered.start();
+  answered.refuse(answered.next("server/discover"), -32601, "what?");
+  answered.peer->on_close(godwit::error("it exited with 1"));
+  EXPECT_FALSE(answered.session().ended_at_probe());
+
+  Rig stateful({.lifecycle = Lifecycle::stateful});
+  stateful.start();
+  stateful.peer->on_close(godwit::error("it exited with 1"));
+  EXPECT_FALSE(stateful.session().ended_at_probe());
+}
+
+TEST(Lifecycle, AServerThatSaysTooMuchAboutItselfIsNotKept) {
+  const std::string words = R"(,"instructions":")" + std::string(300'000, 'x') + '"';
+  Rig stateless;
+  stateless.start();
+  stateless.answer(stateless.next("server/discover"), Rig::discover_result("{}", words));
+  ASSERT_TRUE(stateless.started && !*stateless.started);
+  EXPECT_TRUE(contains(stateless.started->error().message, "session_bytes"));
+
+  Rig stateful({.lifecycle = Lifecycle::stateful});
+  stateful.start();
+  stateful.answer(stateful.next("initialize"), R"({"protocolVersion":")" + newest_stateful() +
+                                                   R"(","capabilities":{})" + words +
+                                                   R"(,"serverInfo":{"name":"a","version":"1"}})");
+  ASSERT_TRUE(stateful.started && !*stateful.started);
+  EXPECT_TRUE(contains(stateful.started->error().message, "session_bytes"));
+
+  const auto later = Rig::stateless();
+  Outcome<Verdict> verdict;
+  later->session().discover(verdict.taker());
+  later->answer(later->next("server/discover"), Rig::discover_result("{}", words));
+  EXPECT_TRUE(contains(verdict.message(), "session_bytes")) << verdict.message();
+  EXPECT_EQ(later->session().instructions(), "");
+}
+
 TEST(Lifecycle, OnlyOnce) {
   const auto rig = Rig::stateless();
   Outcome<void> second;

@@ -2,6 +2,7 @@
 
 #include "rig.hpp"
 
+using namespace std::chrono_literals;
 using godwit::ClientCall;
 using godwit::Page;
 using godwit::Prompt;
@@ -106,6 +107,62 @@ TEST(Lists, AThousandPagesAreEnough) {
   }
   EXPECT_EQ(pages, 1000);
   EXPECT_TRUE(contains(outcome.message(), "1000 pages")) << outcome.message();
+}
+
+TEST(Lists, EntriesAreBoundedOnTheLastPageToo) {
+  for (const bool last : {false, true}) {
+    godwit::ClientOptions options;
+    options.limits.list_entries = 2;
+    const auto rig = Rig::stateful(options);
+    for (const bool fits : {true, false}) {
+      Outcome<std::vector<Tool>> outcome;
+      rig->session().list_tools(outcome.taker());
+      rig->answer(rig->next(), page("a", R"("1")"));
+      if (fits) {
+        rig->answer(rig->next(), page("b"));
+        EXPECT_TRUE(outcome.good()) << outcome.message();
+        continue;
+      }
+      rig->answer(rig->next(), page("b", R"("2")"));
+      rig->answer(rig->next(), last ? page("c") : page("c", R"("3")"));
+      EXPECT_TRUE(contains(outcome.message(), "more than 2 entries")) << outcome.message();
+      EXPECT_TRUE(rig->silent());
+    }
+  }
+}
+
+TEST(Lists, BytesAreBounded) {
+  godwit::ClientOptions options;
+  options.limits.list_bytes = 10'000;
+  const auto rig = Rig::stateful(options);
+  Outcome<std::vector<Tool>> outcome;
+  rig->session().list_tools(outcome.taker());
+  int pages = 0;
+  // What is left out of the list counts as well.
+  while (!rig->silent() && pages < 50) {
+    rig->answer(rig->next(), page(std::string(1'000, 'x'), '"' + std::to_string(++pages) + '"'));
+  }
+  EXPECT_EQ(pages, 10);
+  EXPECT_TRUE(contains(outcome.message(), "more than 10000 bytes")) << outcome.message();
+}
+
+TEST(Lists, TheTimeIsForAllPages) {
+  for (const auto& rig : both()) {
+    Outcome<std::vector<Tool>> outcome;
+    godwit::RequestOptions options;
+    options.timeout = 10s;
+    rig->session().list_tools(outcome.taker(), options);
+    for (int i = 1; i <= 3; ++i) {
+      rig->pass(3s);
+      EXPECT_FALSE(outcome);
+      rig->answer(rig->next("tools/list"), page("a", '"' + std::to_string(i) + '"'));
+    }
+    rig->next("tools/list");
+    rig->pass(1s);
+    ASSERT_TRUE(outcome && !outcome.good());
+    EXPECT_TRUE(is_timeout(outcome.error())) << outcome.message();
+    EXPECT_TRUE(contains(outcome.message(), "3 pages came")) << outcome.message();
+  }
 }
 
 TEST(Lists, HostilePages) {

@@ -8,7 +8,14 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
 
+int twice(int value) { return 2 * value; }
+int thrice(int value) noexcept { return 3 * value; }
+
 void bind(godwit::rpc::Router& router, godwit::rpc::Peer& peer) {
+  router.on("function", twice);
+  router.on("pointer", &thrice);
+  router.on("blocking_function", godwit::rpc::blocking(twice));
+  router.on("blocking_noexcept", godwit::rpc::blocking(&thrice));
   router.on("plain", [](std::string_view text) { return text.size(); });
   router.on("slow", godwit::rpc::blocking([](std::string text) { return text.size(); }));
   router.on("later", [](std::string text, godwit::rpc::Reply<int> reply) {

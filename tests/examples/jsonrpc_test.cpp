@@ -27,7 +27,7 @@ const std::string expected =
     "no such method: client error: Method not found (-32601): there is no method \"foobar\"\n"
     "wrong parameter: client error: Invalid params (-32602): /0: expected a number, got "
     "\"forty-two\"\n"
-    "unexpected result: server error: Internal error (-32603): the result is not what was "
+    "unexpected result: Internal error (-32603): the result is not what was "
     "expected: expected a string, got 3\n"
     "batch, first: 7\n"
     "batch, second: 19\n";

@@ -120,6 +120,9 @@ TEST_P(McpExample, EmbeddedLivesInAForeignLoop) {
   const auto too_much = client->call<std::string>("cast", Spell{.name = "sun", .power = 99});
   ASSERT_FALSE(too_much);
   EXPECT_EQ(too_much.error().message, "not enough mana");
+  const auto late = client->call<std::string>("brew", Spell{.name = "sleep", .power = 1});
+  ASSERT_TRUE(late) << late.error().message;
+  EXPECT_EQ(*late, "a potion of sleep");
 }
 
 TEST_P(McpExample, EverythingAnswersEveryToolThatAsksNobody) {

@@ -105,6 +105,8 @@ TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
                         {"--http 127.0.0.1:0 --era stone", "stateful or stateless"},
                         {"--http 127.0.0.1:0 --path mcp", "begins with a slash"},
                         {"--http 127.0.0.1:0 --allow-origin *", "name each origin"},
+                        {"--http 127.0.0.1:0 --trusted-proxy localhost", "127.0.0.1"},
+                        {"--ws 127.0.0.1:0 --trusted-proxy 127.0.0.1", "--http"},
                         {"--http 127.0.0.1:0 --tls-cert x", "belong together"},
                         {"--http 127.0.0.1:0 --ws 127.0.0.1:0", "only one place"},
                         {"--tcp 127.0.0.1:0 --tls-cert x --tls-key y", "--tls-cert means nothing"},

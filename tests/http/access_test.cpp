@@ -231,6 +231,14 @@ TEST(Access, PagesOfOtherSitesAreKeptOutByTheirOwnBrowser) {
   EXPECT_TRUE(from("cross-site", "https://app.example"));
   EXPECT_TRUE(from("same-origin", "http://localhost:8080"));
   EXPECT_TRUE(from("none", ""));
+  EXPECT_TRUE(from("same-origin", ""));
+  EXPECT_FALSE(from("same-site", "")) << "another port or name: not the server's own page";
+  EXPECT_FALSE(from("", ""));
+  EXPECT_FALSE(from("None", ""));
+  EXPECT_FALSE(from("same-origin, cross-site", ""));
+  FakeRequest twice;
+  twice.with("Host", "localhost:8080").with("Sec-Fetch-Site", "none");
+  EXPECT_TRUE(access.refusal(twice.with("Sec-Fetch-Site", "cross-site").get()));
 }
 
 TEST(Access, AWideServerIsCalledByItsNumbers) {

@@ -280,6 +280,46 @@ TEST(HttpClient, FollowsNoRedirect) {
   EXPECT_EQ(got->status, 302);
 }
 
+TEST(HttpClient, FollowsARedirectWithinItsOriginIfTold) {
+  ScriptServer server([](Peer& peer) {
+    while (const auto request = peer.read()) {
+      const std::string& at = request->target;
+      if (at == "/a") peer.respond(307, "", std::string(1000, 'x'), "Location: b?c=1\r\n");
+      if (at == "/b?c=1") peer.respond(308, "", "", "Location: ./d#e\r\n");
+      if (at == "/d") peer.respond(200, "text/plain", request->method + request->body);
+      if (at == "/loop") peer.respond(307, "", "", "Location: /loop\r\n");
+      if (at == "/long") {
+        peer.write("HTTP/1.1 307 X\r\nLocation: /d\r\n\r\n" + std::string(100'000, 'x'));
+        peer.wait_for_end();
+      }
+      if (at == "/two") peer.respond(307, "", "", "Location: /d\r\nLocation: /a\r\n");
+      if (at == "/away") peer.respond(308, "", "", "Location: http://127.0.0.2/d\r\n");
+      if (at == "/none") peer.respond(308, "", "");
+      if (at == "/found") peer.respond(302, "", "", "Location: /d\r\n");
+    }
+  });
+  Rig rig;
+  const auto fetch = [&](const char* path) {
+    return rig.fetch({.method = "POST",
+                      .url = url_of(server.url(path)),
+                      .body = "body",
+                      .follow_redirects = true});
+  };
+  for (const char* const path : {"/a", "/long"}) {
+    const auto got = fetch(path);
+    EXPECT_TRUE(got->how);
+    EXPECT_EQ(got->status, 200);
+    EXPECT_EQ(got->body, "POSTbody");
+  }
+  const std::size_t before = server.seen().size();
+  EXPECT_EQ(fetch("/loop")->status, 307);
+  EXPECT_EQ(server.seen().size() - before, 4u);
+  for (const char* const path : {"/two", "/away", "/none", "/found"}) {
+    EXPECT_EQ(fetch(path)->status / 100, 3) << path;
+  }
+  EXPECT_EQ(server.seen().size() - before, 8u);
+}
+
 TEST(HttpClient, TakesAnAnswerThatComesBeforeTheRequestIsSent) {
   ScriptServer server([](Peer& peer) {
     peer.respond(413, "text/plain", "too much");
@@ -310,7 +350,7 @@ TEST(HttpClient, GivesUpOnAServerThatTakesNothing) {
     while (!over) std::this_thread::sleep_for(1ms);
   });
   HttpClientOptions options{.proxy_from_environment = false};
-  options.limits.http_write_stall = 50ms;
+  options.limits.write_stall = 50ms;
   Rig rig(options);
   const auto got = rig.fetch(
       {.method = "POST", .url = url_of(server.url()), .body = std::string(20u << 20, 'x')});

@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "serving.hpp"
 
@@ -32,6 +35,42 @@ TEST_F(HttpServing, AClientThatGoesAwayIsToldOfOnce) {
   }
 }
 
+// Whoever is told that one client went away may break off all the others, also those that the
+// server is just about to look at.
+TEST_F(HttpServing, WhoIsToldThatAClientIsGoneMayEndTheOthers) {
+  struct Chain final : Exchange::Owner {
+    void on_gone() override {
+      ++gone;
+      for (const auto& each : *others) {
+        if (Exchange* const exchange = std::exchange(each->exchange, nullptr)) exchange->abort();
+      }
+    }
+    std::vector<std::unique_ptr<Waiting>>* others = nullptr;
+    int gone = 0;
+  };
+  Limits limits;
+  limits.write_stall = 20ms;
+  start(limits);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(connect(4096));
+    clients.back()->send(get("/open"));
+    ASSERT_TRUE(until([&] { return app.waiting.size() == clients.size(); }));
+  }
+  // The first does not read, and is given up at a look at the clock.
+  Chain chain;
+  chain.others = &app.waiting;
+  Exchange* const stuck = std::exchange(app.waiting[0]->exchange, nullptr);
+  stuck->set_owner(&chain);
+  stuck->write(std::string(app.big, 'x'));
+  EXPECT_TRUE(until([&] { return chain.gone > 0; }));
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+  EXPECT_EQ(chain.gone, 1);
+  auto next = connect();
+  next->send(get("/next"));
+  EXPECT_EQ(next->response().status, 200);
+}
+
 TEST_F(HttpServing, AClientThatGoesAwayAfterItsAnswerIsNotToldOf) {
   auto client = connect();
   client->send(get("/late"));
@@ -48,6 +87,15 @@ TEST_F(HttpServing, AClientThatGoesAwayAfterItsAnswerIsNotToldOf) {
   other->reset();
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
   EXPECT_EQ(app.waiting[0]->gone + app.waiting[1]->gone, 0);
+}
+
+TEST_F(HttpServing, WhatIsThrownAfterTheAnswerIsNotASecondAnswer) {
+  auto client = connect();
+  client->send(get("/answer-and-throw") + get("/next"));
+  EXPECT_EQ(client->response().body, "said");
+  EXPECT_EQ(client->response().body, "GET /next ");
+  settle();
+  EXPECT_EQ(client->in, "");
 }
 
 TEST_F(HttpServing, AbortBreaksTheConnectionOffAndTellsNobody) {

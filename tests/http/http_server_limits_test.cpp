@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -65,6 +66,61 @@ TEST_F(HttpServing, AfterAnErrorNothingIsRead) {
   EXPECT_EQ(client->ask("GET /x HTTP/1.1\r\n" + many + "\r\n").status, 431);
 }
 
+// What is too much.
+
+TEST_F(HttpServing, BodiesThatAreNotCompleteHaveABoundTogether) {
+  const auto bytes = std::make_shared<std::atomic<std::size_t>>(0);
+  Limits limits;
+  limits.process_body_bytes = 8u << 20;
+  auto made = HttpServer::tcp(loop, {"127.0.0.1", 0}, app, {.limits = limits, .body_bytes = bytes});
+  ASSERT_TRUE(made);
+  server.emplace(*std::move(made));
+  const std::string whole = post("/x", std::string(1'500'000, 'x'));
+  std::vector<std::unique_ptr<RawClient>> slow;
+  int refused = 0;
+  for (int i = 0; i < 20; ++i) {
+    slow.push_back(connect());
+    RawClient& client = *slow.back();
+    std::string_view rest = std::string_view(whole).substr(0, 1'200'000);
+    EXPECT_TRUE(until([&] {
+      rest.remove_prefix(client.send_some(rest));
+      client.take();
+      return rest.empty() || !client.in.empty();
+    }));
+    settle();
+    client.take();
+    if (client.in.empty()) continue;
+    const RawResponse answer = client.response();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_NE(answer.field("retry-after"), "");
+    ++refused;
+    client.close();
+  }
+  EXPECT_GE(refused, 15);
+  EXPECT_LT(refused, 20);
+  EXPECT_LE(bytes->load(), 8u << 20);
+  // Small ones are served all the time, and those that were let in are completed.
+  auto good = connect();
+  EXPECT_EQ(good->ask(post("/x", std::string(30'000, 'x'))).status, 200);
+  for (const auto& client : slow) {
+    if (client->fd() < 0) continue;
+    client->send(std::string_view(whole).substr(1'200'000));
+    EXPECT_EQ(client->response().status, 200);
+  }
+  EXPECT_EQ(bytes->load(), 0u) << "an answered request still counts";
+  // One that is answered later needs its body no longer.
+  auto late = connect();
+  late->send(post("/late", std::string(1'500'000, 'x')));
+  EXPECT_TRUE(until([&] { return app.waiting.size() == 1; }));
+  settle();
+  EXPECT_EQ(bytes->load(), 0u);
+  auto gone = connect();
+  gone->send(std::string_view(whole).substr(0, 1'200'000));
+  EXPECT_TRUE(until([&] { return bytes->load() > 0; }));
+  gone->close();
+  EXPECT_TRUE(until([&] { return bytes->load() == 0; }));
+}
+
 TEST_F(HttpServing, AnErrorBehindGoodRequestsLeavesTheirAnswersAlone) {
   auto client = connect();
   client->send(get("/1") + get("/late") + "GARBAGE\r\n\r\n" + get("/smuggled"));
@@ -115,7 +171,7 @@ Limits hasty() {
   limits.http_header_time = 60ms;
   limits.http_body_idle = 60ms;
   limits.http_keep_alive = 60ms;
-  limits.http_write_stall = 60ms;
+  limits.write_stall = 60ms;
   return limits;
 }
 

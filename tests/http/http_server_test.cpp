@@ -52,6 +52,21 @@ TEST_F(HttpServing, ConnectionCloseIsHonoured) {
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
+TEST_F(HttpServing, RequestsSentAheadDoNotHoldUpOthers) {
+  auto eager = connect();
+  auto other = connect();
+  ASSERT_EQ(eager->ask(get("/a")).status, 200);
+  ASSERT_EQ(other->ask(get("/b")).status, 200);
+  app.seen.clear();
+  std::string all;
+  for (int i = 0; i < 50; ++i) all += get("/a");
+  eager->send(all);
+  other->send(get("/b"));
+  ASSERT_TRUE(until([&] { return app.requests == 53; }));
+  EXPECT_LT(app.seen.find("/b"), 20u) << app.seen;
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(eager->response().status, 200);
+}
+
 TEST_F(HttpServing, RequestsSentAheadAreAnsweredInOrder) {
   auto client = connect();
   std::string all;

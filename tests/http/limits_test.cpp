@@ -22,12 +22,19 @@ using namespace std::chrono_literals;
 using test::RawClient;
 using test::run_until;
 
-/// Answers each request at once, with more than any buffer takes if asked for "/big".
-struct App final : Handler {
+/// Answers each request at once, with more than any buffer takes if asked for "/big", but never if
+/// asked for "/late".
+struct App final : Handler, Exchange::Owner {
   void on_request(const Request& request, Exchange& exchange) override {
+    if (request.path() == "/late") {
+      ++late;
+      return exchange.set_owner(this);
+    }
     exchange.respond(200, "text/plain",
                      request.path() == "/big" ? std::string(16u << 20, 'b') : "ok");
   }
+  void on_gone() override { --late; }
+  std::size_t late = 0;
 };
 
 struct HttpLimits : testing::Test {
@@ -52,6 +59,7 @@ struct HttpLimits : testing::Test {
 
 const std::string get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const std::string get_big = "GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const std::string get_late = "GET /late HTTP/1.1\r\nHost: localhost\r\n\r\n";
 const std::string half_a_head = "GET / HTTP/1.1\r\nHost:";
 const std::string half_a_body =
     "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhel";
@@ -59,7 +67,7 @@ const std::string half_a_body =
 using Time = Duration Limits::*;
 constexpr Time all_times[] = {&Limits::http_header_time, &Limits::http_body_idle,
                               &Limits::http_request_time, &Limits::http_keep_alive,
-                              &Limits::http_write_stall};
+                              &Limits::write_stall};
 
 /// A client that stops somewhere, and the limits that may end its patience.
 struct Stop {
@@ -85,7 +93,7 @@ const Stop stops[] = {
      "HTTP/1.1 408 ",
      {&Limits::http_body_idle, &Limits::http_request_time}},
     {"between requests", get, true, 1, "", {&Limits::http_keep_alive}},
-    {"in the answer", get_big, false, 0, "", {&Limits::http_write_stall}},
+    {"in the answer", get_big, false, 0, "", {&Limits::write_stall}},
 };
 
 TEST_F(HttpLimits, EachTimeEndsWhatItIsFor) {
@@ -132,21 +140,45 @@ TEST_F(HttpLimits, ConnectionsInAll) {
   limits.connections = 3;
   start(limits);
   std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 1; i <= 5; ++i) {
+  for (std::size_t i = 1; i <= 5; ++i) {
     clients.push_back(connect());
-    if (i <= 3) clients.back()->send(get);
+    if (i <= 3) {
+      clients.back()->send(get_late);
+      ASSERT_TRUE(run_until(loop, [&] { return app.late == i; }));
+      continue;
+    }
     const test::RawResponse answer = clients.back()->response();
-    EXPECT_EQ(answer.status, i <= 3 ? 200 : 503) << i;
-    EXPECT_EQ(answer.field("connection"), i <= 3 ? "" : "close");
-    if (i <= 3) continue;
+    EXPECT_EQ(answer.status, 503) << i;
+    EXPECT_EQ(answer.field("connection"), "close");
     EXPECT_TRUE(clients.back()->wait_end());
     clients.back()->close();
     ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 3; }));
   }
-  EXPECT_EQ(clients[0]->ask(get).status, 200);
   clients[2].reset();
   ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 2; }));
   EXPECT_EQ(connect()->ask(get).status, 200) << "one that ended made no room";
+}
+
+TEST_F(HttpLimits, AConnectionThatWaitsForItsNextRequestGivesWay) {
+  Limits limits;
+  limits.connections = 4;
+  start(limits);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(connect());
+  clients[0]->send(get_late);
+  clients[1]->send(half_a_head);
+  ASSERT_TRUE(run_until(loop, [&] { return app.late == 1; }));
+  EXPECT_EQ(clients[2]->ask(get).status, 200);
+  for (int i = 0; i < 10; ++i) {
+    clients.push_back(connect());
+    EXPECT_EQ(clients.back()->ask(get).status, 200) << "idle connections lock it out";
+    EXPECT_LE(server->connections(), 4u);
+  }
+  EXPECT_TRUE(clients[2]->wait_end());
+  EXPECT_TRUE(clients[3]->wait_end());
+  EXPECT_EQ(app.late, 1u);
+  clients[1]->send(" localhost\r\n\r\n");
+  EXPECT_EQ(clients[1]->response().status, 200) << "it was in the middle of its request";
 }
 
 TEST_F(HttpLimits, ThoseThatAreRefusedTakeNoRoom) {
@@ -154,9 +186,10 @@ TEST_F(HttpLimits, ThoseThatAreRefusedTakeNoRoom) {
   limits.connections = 2;
   start(limits);
   std::vector<std::unique_ptr<RawClient>> clients;
-  for (int i = 0; i < 2; ++i) {
+  for (std::size_t i = 1; i <= 2; ++i) {
     clients.push_back(connect());
-    EXPECT_EQ(clients.back()->ask(get).status, 200);
+    clients.back()->send(get_late);
+    ASSERT_TRUE(run_until(loop, [&] { return app.late == i; }));
   }
   int told = 0;
   for (int i = 0; i < 120; ++i) {  // and they stay, to be told why, but not all of them
@@ -173,7 +206,7 @@ TEST_F(HttpLimits, ThoseThatAreRefusedTakeNoRoom) {
 
 TEST_F(HttpLimits, ConnectionsOfOneAddress) {
   Limits limits;
-  limits.http_connections_per_address = 3;
+  limits.connections_per_address = 3;
   start(limits, false);
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 1; i <= 3; ++i) {
@@ -195,7 +228,7 @@ TEST_F(HttpLimits, ConnectionsOfOneAddress) {
 
 TEST_F(HttpLimits, ConnectionsOfTheOwnMachineAreExempt) {
   Limits limits;
-  limits.http_connections_per_address = 3;
+  limits.connections_per_address = 3;
   start(limits);
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 1; i <= 5; ++i) {

@@ -220,6 +220,20 @@ TEST(ResponseParser, InterimResponsesAreSkipped) {
       reusable("HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n" + ok("Content-Length: 0\r\n")));
 }
 
+TEST(ResponseParser, AsManyInterimResponsesAsTheLimit) {
+  const std::string interim = "HTTP/1.1 102 Processing\r\n\r\n";
+  const std::string three = interim + interim + interim;
+  const Limits limits{.http_interim_answers = 3};
+  ResponseParser parser(limits);
+  for (int i = 0; i < 3; ++i) {  // they are counted for each request
+    parser.begin("GET");
+    Events out;
+    feed(parser, three + ok("Content-Length: 0\r\n"), out, "GET");
+    EXPECT_EQ(out, (Events{"200 [Content-Length=0]", "end"}));
+  }
+  refused(three + interim, "1xx", limits);
+}
+
 TEST(ResponseParser, AnotherProtocolBegins) {
   const std::string head = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
   ResponseParser parser;

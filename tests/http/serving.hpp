@@ -65,6 +65,9 @@ struct App final : Handler {
       exchange.begin(200, "text/plain");
       exchange.write("half");
       throw std::runtime_error("secret");
+    } else if (path == "/answer-and-throw") {
+      exchange.respond(200, "text/plain", "said");
+      throw std::runtime_error("secret");
     } else if (path == "/abort") {
       exchange.abort();
     } else {

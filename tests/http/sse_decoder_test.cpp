@@ -280,3 +280,26 @@ TEST(SseDecoder, RandomEventsInRandomPieces) {
     ASSERT_EQ(out, expected) << "round " << round;
   }
 }
+
+TEST(SseDecoder, CountsWhatBringsNothing) {
+  const std::pair<std::string, std::uint64_t> cases[] = {
+      {": comment\n", 10},
+      {"\n\n\n", 3},
+      {"x: y\n\n", 6},
+      {"id: 1\n\n", 7},
+      {"data:\n\n", 7},
+      {"event: e\n\n", 10},
+      {"data: x\n\n", 0},
+      {"event: e\nid: 1\nretry: 5\ndata: x\n\n", 0},
+      {"data: x\n: c\nid: 1\n\n", 4},
+  };
+  for (const auto& [bytes, idle] : cases) {
+    SseDecoder decoder;
+    Events out;
+    for (const char& c : bytes + bytes) {
+      decoder.feed(std::string_view(&c, 1));
+      take(decoder, out);
+    }
+    EXPECT_EQ(decoder.idle_bytes(), 2 * idle) << bytes;
+  }
+}

@@ -42,6 +42,28 @@ TEST(SseEvent, EveryKindOfLineBreak) {
   EXPECT_EQ(written({.data = "a\r"}), "data: a\ndata: \n\n");
 }
 
+TEST(SseEvent, InPartsItIsTheSame) {
+  for (const std::string_view data : {"", "x", "a\nb", "a\r\nb", "a\r", "\n", "\r\n\r\n", "a\n\rb",
+                                      "a longer line\nand another\n"}) {
+    const SseEvent event{.event = "message", .data = data, .id = "7", .retry = 3000};
+    for (std::size_t most = 0; most < 40; ++most) {
+      godwit::http::SsePart part;
+      std::string all;
+      int parts = 0;
+      for (bool complete = false; !complete && parts < 1'000; ++parts) {
+        std::string out;
+        complete = godwit::http::write_event_part(out, event, part, most);
+        if (parts > 0) {
+          EXPECT_LE(out.size(), most + 8) << most;
+        }
+        all += out;
+        if (most == 0) most = 1;  // which must not stand still
+      }
+      EXPECT_EQ(all, written(event)) << most;
+    }
+  }
+}
+
 TEST(SseEvent, WhatWouldBreakTheStreamApartThrows) {
   for (const std::string_view bad :
        {std::string_view("a\nb"), std::string_view("a\r"), std::string_view("\0", 1)}) {

@@ -180,3 +180,15 @@ TEST(Url, References) {
        {"g:h", "http:g", "ftp://x", "//", "//u@b/", "a b", "\\\\b", "/\r\n", "/\xe4"})
     EXPECT_FALSE(base->resolve(bad)) << bad;
 }
+
+TEST(Url, DescribesWhatAServerPointsTo) {
+  const Url here = *Url::parse("https://example.com/a/b?c");
+  EXPECT_EQ(here.describe("d#e"), "https://example.com/a/d");
+  EXPECT_EQ(here.describe("http://me:secret@else.example/x?y=1@2"), "http://else.example/x?y=1@2");
+  EXPECT_EQ(here.describe("//me@else.example"), "https://else.example/");
+  EXPECT_EQ(here.describe("/x//y@z"), "https://example.com/x//y@z");
+  EXPECT_EQ(here.describe("ftp://else.example/x"), "\"ftp://else.example/x\"");
+  EXPECT_EQ(here.describe("mailto:me@else.example"), "an address that cannot be read");
+  EXPECT_EQ(here.describe("/\x1b[31m"), "\"/?[31m\"");
+  EXPECT_EQ(here.describe("/" + std::string(10'000, 'x')).size(), 303u);
+}

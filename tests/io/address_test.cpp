@@ -14,6 +14,20 @@ TEST(Address, GoodOnes) {
   EXPECT_EQ(*Address::parse("[::1]:80"), (Address{.host = "::1", .port = 80}));
 }
 
+TEST(Address, TheOwnMachine) {
+  for (const char* host : {"localhost", "LocalHost", "app.localhost", "127.0.0.1", "127.255.0.7",
+                           "::1", "0:0:0:0:0:0:0:1"}) {
+    EXPECT_TRUE(godwit::is_loopback(host)) << host;
+  }
+  for (const char* host :
+       {"", "127.evil.example", "127.0.0.1.evil.example", "127.", "127.0.0.1.2", "128.0.0.1",
+        "127.0.0.256", "localhost.evil.example", "mylocalhost", ".localhost", "0.0.0.0",
+        "::", "::2", "[::1]", "fe80::1", "10.0.0.1", "127.0.0.1 ", "2001:db8::127.0.0.1"}) {
+    EXPECT_FALSE(godwit::is_loopback(host)) << host;
+  }
+  EXPECT_FALSE(godwit::is_loopback(std::string_view("127.0.0.1\0.evil.example", 23)));
+}
+
 TEST(Address, BadOnesSayWhyAndWhatToWrite) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "port is missing"},

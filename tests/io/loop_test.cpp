@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -14,6 +16,8 @@
 #include "wait.hpp"
 
 using namespace std::chrono_literals;
+using godwit::Log;
+using godwit::LogLevel;
 using godwit::Loop;
 using godwit::test::run_until;
 
@@ -155,6 +159,21 @@ TEST(Loop, ExceptionLeavesAndTheRestStays) {
   EXPECT_THROW(loop.run(), std::runtime_error);
   loop.run();
   EXPECT_TRUE(after);
+}
+
+TEST(Loop, RunsThroughExceptionsIfTheyCanBeLogged) {
+  Loop loop;
+  std::string said;
+  const Log log([&](LogLevel, std::string_view line) { said += std::string(line) + "\n"; });
+  int after = 0;
+  loop.post([] { throw std::runtime_error("mine"); });
+  loop.post([&] { ++after; });
+  loop.post([] { throw 42; });
+  loop.post([&] { ++after; });
+  loop.run(log);
+  EXPECT_EQ(after, 2);
+  EXPECT_NE(said.find("threw: mine\n"), said.npos) << said;
+  EXPECT_NE(said.find("not a std::exception\n"), said.npos) << said;
 }
 
 TEST(Loop, UnrunPostsAreDestroyed) {

@@ -12,6 +12,8 @@
 
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/json/literal.hpp"
+#include "godwit/json/raw_json.hpp"
 
 namespace json = godwit::json;
 
@@ -170,6 +172,80 @@ TEST(DecodeVariant, LongListsAreNotTakenForHostile) {
   text.back() = ']';
   using Word = std::variant<Unit, Add, std::string>;
   EXPECT_TRUE((json::decode<std::variant<std::vector<int>, std::vector<Word>>>(text)));
+}
+
+struct Note {
+  json::Literal<"note"> type{};
+  std::string text{};
+};
+struct Picture {
+  json::Literal<"picture"> type{};
+  std::string text{};
+};
+using Part = std::variant<Note, Picture, int>;
+
+TEST(DecodeVariant, ATagSaysWhichShapeIsMeant) {
+  EXPECT_EQ(good<Part>(R"({"text":"x","type":"picture"})").index(), 1u);
+  // Only the shape that was meant has a say in what is wrong.
+  EXPECT_EQ(why<Part>(R"({"text":1,"type":"picture"})"), "/text: expected a string, got 1");
+  EXPECT_EQ(why<std::vector<Part>>(R"([{"type":"film"}])"),
+            R"(/0/type: expected one of "note", "picture", got "film")");
+  EXPECT_EQ(why<Part>(R"({"type":1})"), R"(/type: expected one of "note", "picture", got 1)");
+  EXPECT_EQ(why<Part>("{}"), R"(expected one of 2 shapes, got an object, which is none of them: )"
+                             R"(the member "type" is missing; the member "type" is missing)");
+  EXPECT_NE(why<Part>(R"({"type":"note","type":"picture","text":""})"), "");
+}
+
+// Each has an own name for its tag.
+struct Named {
+  json::Literal<"named"> kind{};
+};
+TEST(DecodeVariant, TagsMayHaveDifferentNames) {
+  using Mixed = std::variant<Note, Named, Circle>;
+  EXPECT_EQ(good<Mixed>(R"({"kind":"named"})").index(), 1u);
+  EXPECT_EQ(good<Mixed>(R"({"type":"other","kind":"named"})").index(), 1u);
+  EXPECT_EQ(good<Mixed>(R"({"type":"circle","kind":"round","radius":1})").index(), 2u);
+}
+
+// The same nest, where every level has much text that is taken as it came.
+struct RawLeft;
+struct RawRight;
+using RawBranch = std::variant<std::unique_ptr<RawLeft>, std::unique_ptr<RawRight>>;
+struct RawLeft {
+  godwit::RawJson data{};
+  std::optional<RawBranch> next{};
+  int left{};
+};
+struct RawRight {
+  godwit::RawJson data{};
+  std::optional<RawBranch> next{};
+  int right{};
+};
+
+TEST(DecodeVariant, BytesArePartOfTheBudget) {
+  std::string text = "{}";
+  for (int i = 0; i < 12; ++i) {
+    text = R"({"data":")" + std::string(100'000, 'x') + R"(","next":)" + text + "}";
+  }
+  // 2^12 attempts fit into what is allowed by the number of values, but not by their bytes.
+  const std::string message = why<RawBranch>(text);
+  EXPECT_NE(message.find("it takes too long"), std::string::npos) << message.substr(0, 300);
+}
+
+TEST(DecodeVariant, TheBudgetIsForAllVariantsOfAText) {
+  // The first alternative fails on every level, after it has read all of what is inside.
+  std::string one = R"({"data":[],"right":1})";
+  for (int i = 0; i < 10; ++i) one = R"({"data":[],"next":)" + one + R"(,"right":1})";
+  EXPECT_TRUE(json::decode<Branch>(one));
+  std::string text = "[" + one;
+  for (int i = 0; i < 100; ++i) text += "," + one;
+  const std::string message = why<std::vector<Branch>>(text + "]");
+  EXPECT_NE(message.find("it takes too long"), std::string::npos) << message.substr(0, 300);
+}
+
+TEST(DecodeVariant, OneLongTextIsNotTakenForHostile) {
+  const std::string text = R"({"data":")" + std::string(4'000'000, 'x') + R"(","right":1})";
+  EXPECT_TRUE(json::decode<RawBranch>(text));
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/json/schema_of.hpp"
 
 namespace json = godwit::json;
 
@@ -39,7 +41,9 @@ enum class Unit { celsius, kelvin };
 enum Unscoped : int { unscoped_one = 1, unscoped_two = 2 };
 enum class Edges : std::int8_t { lowest = -128, minus = -1, zero, highest = 127 };
 enum class Wide : std::int64_t { below = -129, lowest = -128, highest = 127, above = 128 };
-enum class Byte : std::uint8_t { none, last = 127, beyond = 128 };
+// Of one byte all values are seen.
+enum class Byte : std::uint8_t { none, last = 255 };
+enum class Unsigned : std::uint16_t { none, below = 255, above = 256 };
 enum class Truth : bool { no, yes };
 enum class Aliased { first, same = first, second };
 enum class Letter : char { a = 'a', z = 'z' };
@@ -73,7 +77,8 @@ TEST(EnumNames, FromMinus128To127) {
   EXPECT_EQ(json::enum_name(Edges::zero), "zero");
   EXPECT_EQ(json::enum_name(Edges::highest), "highest");
   EXPECT_EQ(json::enum_name(Byte::last), "last");
-  EXPECT_EQ(json::enum_name(Byte::beyond), "");
+  EXPECT_EQ(json::enum_name(Unsigned::below), "below");
+  EXPECT_EQ(json::enum_name(Unsigned::above), "");
 }
 
 TEST(EnumNames, UnusualUnderlyingTypes) {
@@ -127,11 +132,48 @@ TEST(EnumNames, GivenByTheTrait) {
   EXPECT_EQ(json::encode(colours::plain_b), R"("b")");
 }
 
-TEST(EnumNames, AValueWithoutANameIsWrittenAsItsNumber) {
-  EXPECT_EQ(json::encode(Byte::beyond), "128");
-  EXPECT_EQ(json::encode(static_cast<Edges>(-5)), "-5");
+template <class T>
+std::string thrown(const T& value) {
+  try {
+    return "written as " + json::encode(value);
+  } catch (const json::TypeError& e) {
+    return e.what();
+  }
+}
+
+struct Holder {
+  std::vector<Wide> wide{};
+};
+
+TEST(EnumNames, AValueWithoutANameCannotBeWritten) {
+  EXPECT_EQ(thrown(Wide::above),
+            "godwit: the value 128 of the enum Wide has no name and cannot be written; specialise "
+            "godwit::json::EnumNames for it (names are found by themselves from -128 to 127, or "
+            "from 0 to 255 if its type is unsigned)");
+  EXPECT_EQ(thrown(Holder{{Wide::lowest, Wide::below}}).substr(0, 40),
+            "godwit: the value -129 of the enum Wide ");
+  EXPECT_EQ(thrown(static_cast<Edges>(-5)).substr(0, 38), "godwit: the value -5 of the enum Edges");
+  EXPECT_EQ(thrown(static_cast<Byte>(7)).substr(0, 36), "godwit: the value 7 of the enum Byte");
+  EXPECT_EQ(thrown(colours::Colour::green).substr(0, 41),
+            "godwit: the value 2000 of the enum Colour");
   EXPECT_EQ(json::decode<Byte>("128").error().message,
             R"(expected one of "none", "last", got 128)");
+}
+
+TEST(EnumNames, InASchemaOfAllValues) {
+  EXPECT_EQ(json::schema_of<Byte>().dump(), R"({"type":"string","enum":["none","last"]})");
+  EXPECT_EQ(json::schema_of<colours::Colour>().dump(),
+            R"({"type":"string","enum":["rouge","red","bleu"]})");
+  static_assert(json::detail::has_names_beyond<Wide>());
+  static_assert(json::detail::has_names_beyond<Unsigned>());
+  static_assert(!json::detail::has_names_beyond<Unit>());
+  static_assert(!json::detail::has_names_beyond<Edges>());
+  enum class Status { ok, not_found = 404 };
+  enum class Flags : unsigned { one = 1, large = 1u << 31 };
+  enum class Last { first, last = 1023 };
+  static_assert(json::detail::has_names_beyond<Status>());
+  static_assert(json::detail::has_names_beyond<Flags>());
+  static_assert(json::detail::has_names_beyond<Last>());
 }
 
 }  // namespace

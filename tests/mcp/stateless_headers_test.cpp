@@ -203,6 +203,23 @@ TEST(ParamHeaders, AtTheRootAreRefused) {
   EXPECT_EQ(names_of(R"({"type":"object","x-mcp-header":"Root"})"), "refused");
 }
 
+TEST(ParamHeaders, CostNoMoreThanARequestCanCarry) {
+  const auto marks = [](int count, const std::string& name, const std::string& property) {
+    std::string out = R"({"properties":{")" + property + R"(":{"properties":{)";
+    for (int i = 0; i < count; ++i) {
+      out += (i ? ",\"" : "\"") + std::to_string(i) + R"(":{"type":"string","x-mcp-header":")" +
+             name + std::to_string(i) + "\"}";
+    }
+    return out + "}}}}";
+  };
+  EXPECT_NE(names_of(marks(64, "A", "p")), "refused");
+  EXPECT_EQ(names_of(marks(65, "A", "p")), "refused");
+  EXPECT_NE(names_of(marks(1, std::string(255, 'A'), "p")), "refused");
+  EXPECT_EQ(names_of(marks(1, std::string(256, 'A'), "p")), "refused");
+  EXPECT_NE(names_of(marks(1, "A", std::string(4095, 'p'))), "refused");
+  EXPECT_EQ(names_of(marks(1, "A", std::string(4096, 'p'))), "refused");
+}
+
 TEST(ParamHeaders, AVeryDeepSchemaEndsSomehow) {
   std::string schema = R"({"type":"string","x-mcp-header":"A"})";
   for (int i = 0; i < 50; ++i) schema = R"({"properties":{"p":)" + schema + "}}";

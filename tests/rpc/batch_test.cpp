@@ -109,6 +109,39 @@ TEST(Batch, IsRefusedWhereTheRulesSaySo) {
   EXPECT_TRUE(station.sent.empty());
 }
 
+TEST(Batch, ThatIsRefusedFailsTheCallsItAnswers) {
+  const PeerOptions none{.rules = {.batch = false}};
+  const PeerOptions few{.limits = {.batch_entries = 1}};
+  for (const PeerOptions& options : {none, few}) {
+    std::vector<std::string> outcomes;  // outlives the peer, whose end fails what is pending
+    Station station(nullptr, options);
+    const auto add = [&](Result<json::Value> r) { outcomes.push_back(r.error().message); };
+    station.peer->call("a", no_params, add);
+    station.peer->call("b", no_params, add);
+    station.peer->call("c", no_params, add);
+    station.receive(R"([{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":9,"result":{}},
+                        {"jsonrpc":"2.0","method":"x","id":3},{"jsonrpc":"2.0","id":2,"result":7}])");
+    ASSERT_EQ(outcomes.size(), 2u);
+    EXPECT_TRUE(outcomes[0].find("answered \"a\" in a batch that was refused") != std::string::npos)
+        << outcomes[0];
+    EXPECT_EQ(station.peer->pending(), 1u);
+  }
+}
+
+TEST(Batch, ThatIsRefusedMayEndThePeer) {
+  Station station(nullptr, {.rules = {.batch = false}});
+  int outcomes = 0;
+  for (int i = 0; i < 3; ++i) {
+    station.peer->call("a", no_params, [&](const Result<json::Value>&) {
+      ++outcomes;
+      station.peer.reset();
+    });
+  }
+  station.receive(R"([{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}])");
+  EXPECT_EQ(outcomes, 3);
+  EXPECT_TRUE(station.sent.empty());
+}
+
 TEST(Batch, MayHoldTheSameIdTwice) {
   Server server;
   Station station(server.router);

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace godwit::inline v0::rpc {
 namespace {
@@ -41,11 +42,33 @@ TEST(ErrorCode, ExplainsEachKindInOneSentence) {
             "client error: Invalid request (-32600): no method");
   EXPECT_EQ(explain(invalid_params("/a: expected an integer")),
             "client error: Invalid params (-32602): /a: expected an integer");
-  EXPECT_EQ(explain(internal_error()), "server error: Internal error (-32603)");
+  EXPECT_EQ(explain(Error{.code = -32603, .message = "boom", .cause = Cause::peer}),
+            "server error: Internal error (-32603): boom");
+}
+
+TEST(ErrorCode, ExplainsCodesOfServersAndApplications) {
   EXPECT_EQ(explain(Error{.code = -32050, .message = "disk full"}),
-            "server error: Internal error (-32050): disk full");
+            "server error (-32050): disk full");
+  EXPECT_EQ(explain(Error{.code = -32002, .message = "Resource not found", .cause = Cause::peer}),
+            "server error (-32002): Resource not found");
   EXPECT_EQ(explain(Error{.code = 1001, .message = "no such bird"}),
-            "server error: Internal error (1001): no such bird");
+            "application error (1001): no such bird");
+}
+
+TEST(ErrorCode, ExplainsWhatHappenedOnThisSide) {
+  // Nobody knows whose fault it is.
+  EXPECT_EQ(explain(internal_error()), "Internal error (-32603)");
+  EXPECT_EQ(explain(error("out of coffee")), "Internal error (-32603): out of coffee");
+  const std::pair<Cause, const char*> cases[] = {{Cause::timeout, "timeout: x"},
+                                                 {Cause::cancelled, "cancelled: x"},
+                                                 {Cause::connection_closed, "connection lost: x"},
+                                                 {Cause::not_connected, "not connected: x"},
+                                                 {Cause::busy, "busy: x"},
+                                                 {Cause::carrier, "transport error: x"},
+                                                 {Cause::in_process, "error: x"}};
+  for (const auto& [cause, text] : cases) {
+    EXPECT_EQ(explain(Error{.code = -32601, .message = "x", .cause = cause}), text);
+  }
 }
 
 TEST(ErrorCode, ExplanationsDoNotRepeatThemselves) {
@@ -56,8 +79,8 @@ TEST(ErrorCode, ExplanationsDoNotRepeatThemselves) {
             "client error: Method not found (-32601)");
   // A sentence that only happens to begin alike stays whole.
   EXPECT_EQ(explain(Error{.code = -32603, .message = "Internal errors are sad"}),
-            "server error: Internal error (-32603): Internal errors are sad");
-  EXPECT_EQ(explain(Error{.code = -32603, .message = ""}), "server error: Internal error (-32603)");
+            "Internal error (-32603): Internal errors are sad");
+  EXPECT_EQ(explain(Error{.code = -32603, .message = ""}), "Internal error (-32603)");
 }
 
 TEST(ErrorCode, MakersSayTheKindFirst) {

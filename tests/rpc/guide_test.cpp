@@ -120,8 +120,7 @@ TEST(Guide, ServerAndClient) {
   }
   std::clog.rdbuf(old);
   ASSERT_EQ(lines.size(), 6u);
-  EXPECT_EQ(lines[0],
-            "server error: Internal error (-32002): \"measure\" was cancelled: the user left");
+  EXPECT_EQ(lines[0], "cancelled: \"measure\" was cancelled: the user left");
   EXPECT_EQ(lines[1], "sunny in Oslo");
   EXPECT_EQ(lines[2], "19");
   EXPECT_EQ(lines[3], "client error: Invalid params (-32602): the city has no name");

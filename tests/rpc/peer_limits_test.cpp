@@ -1,6 +1,8 @@
 // Each limit just below, at and just above its value.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,25 @@ TEST(PeerLimits, MessageBytesIn) {
             "Invalid request: the message has " + std::to_string(text.size()) +
                 " bytes, more than " + std::to_string(text.size() - 1));
   EXPECT_EQ(error_of(tight.receive("[]")), "-32600 null");  // it lives on
+}
+
+TEST(PeerLimits, ALargeMessageLeavesLittleBehind) {
+  const auto router = std::make_shared<Router>();
+  router->on("size", [](const std::vector<int>& all) { return all.size(); });
+  std::string numbers = "[1";
+  for (int i = 1; i < 500'000; ++i) numbers += ",1";
+  const std::string text = request(1, "size", numbers + "]");
+  const auto in_use = [] {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  std::vector<std::unique_ptr<Station>> stations;
+  const std::size_t before = in_use();
+  for (int i = 0; i < 10; ++i) {
+    stations.push_back(std::make_unique<Station>(router));
+    EXPECT_EQ(stations.back()->receive(text), R"({"jsonrpc":"2.0","id":1,"result":500000})");
+  }
+  EXPECT_LT(in_use() - before, 10 * text.size());
 }
 
 TEST(PeerLimits, MessageBytesOutOfResults) {

@@ -80,7 +80,7 @@ TEST(Peer, DecodesTheResult) {
     ASSERT_FALSE(p);
     EXPECT_EQ(p.error().code, code::internal_error);
     EXPECT_EQ(explain(p.error()),
-              "server error: Internal error (-32603): the result is not what was expected: "
+              "Internal error (-32603): the result is not what was expected: "
               R"(expected an object, got "no point")");
     ++good;
   });
@@ -106,7 +106,7 @@ TEST(Peer, PassesTheErrorsOfTheOtherSideOn) {
   ASSERT_EQ(errors.size(), 2u);
   EXPECT_EQ(errors[0], (Error{.code = 1001, .message = "no bird", .data = R"({"a":[1]})"}));
   EXPECT_EQ(classify(errors[0].code), ErrorKind::internal_error);
-  EXPECT_EQ(explain(errors[0]), "server error: Internal error (1001): no bird");
+  EXPECT_EQ(explain(errors[0]), "application error (1001): no bird");
   EXPECT_EQ(explain(errors[1]), "client error: Invalid params (-32602)");
 }
 
@@ -133,6 +133,26 @@ TEST(Peer, FailsACallWhoseResponseIsInvalid) {
     EXPECT_TRUE(client.logged("the response to \"m\" is invalid")) << response;
     EXPECT_EQ(client.peer->pending(), 0u);
   }
+}
+
+TEST(Peer, KeepsTheErrorThatStandsBesideANullResult) {
+  Station client;
+  std::vector<Error> errors;
+  const auto add = [&](Result<json::Value> r) { errors.push_back(r.error()); };
+  for (int i = 0; i < 3; ++i) client.peer->call("m", no_params, add);
+  client.peer->receive(
+      R"({"jsonrpc":"2.0","id":1,"result":null,"error":{"code":7,"message":"no bird","data":[1]}})");
+  client.peer->receive(
+      R"({"jsonrpc":"2.0","id":2,"result":{},"error":{"code":7,"message":"no bird"}})");
+  client.peer->receive(R"({"jsonrpc":"1.0","id":3,"error":{"code":7,"message":"no bird"}})");
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors[0], (Error{.code = 7, .message = "no bird", .data = "[1]"}));
+  for (const Error& error : {errors[1], errors[2]}) {
+    EXPECT_EQ(error.code, code::internal_error);
+    EXPECT_NE(error.message.find("invalid response to \"m\""), std::string::npos);
+    EXPECT_NE(error.message.find("\"no bird\""), std::string::npos);
+  }
+  EXPECT_TRUE(client.logged("is invalid: a response must not have both"));
 }
 
 TEST(Peer, DropsResponsesThatNobodyWaitsFor) {
@@ -165,6 +185,34 @@ TEST(Peer, DoesNotFloodTheLog) {
   client.clock.advance(1min);
   client.receive("{");
   EXPECT_TRUE(client.logged("were left out"));
+}
+
+TEST(Peer, ManyPeersDoNotFloodTheLogEither) {
+  std::vector<std::string> lines;
+  ManualClock clock;
+  auto router = std::make_shared<Router>();
+  router->on("throw", []() -> int { throw std::runtime_error("a bug"); });
+  const PeerOptions options{
+      .log = Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); }),
+      .clock = &clock};
+  MessageSink nowhere([](std::string_view) {});
+  for (int i = 0; i < 1000; ++i) {  // a client that connects again for each line
+    Peer peer(nowhere, router, options);
+    peer.receive("{" + std::string(5000, 'x'));
+    peer.receive(R"({"jsonrpc":"2.0","result":7,"id":")" + std::string(5000, 'x') + R"("})");
+  }
+  EXPECT_EQ(lines.size(), 10u);
+  std::size_t bytes = 0;
+  for (const std::string& line : lines) bytes += line.size();
+  EXPECT_LE(bytes, 10u * 512u);
+  Peer peer(nowhere, router, options);
+  peer.receive(R"({"jsonrpc":"2.0","id":1,"method":"throw"})");
+  ASSERT_EQ(lines.size(), 11u) << "bad input pushed a bug out of the log";
+  EXPECT_NE(lines.back().find("a bug"), std::string::npos);
+  clock.advance(1min);
+  peer.receive("{");
+  ASSERT_EQ(lines.size(), 13u);
+  EXPECT_NE(lines[11].find("1990 similar lines were left out"), std::string::npos) << lines[11];
 }
 
 TEST(Peer, WithTightRulesStillReadsNullIds) {

@@ -508,6 +508,40 @@ TEST(ClientHttp, ACallWhoseStreamCannotBeResumedIsNotRepeated) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(ClientHttp, AServerCannotPretendThatItsSessionEnded) {
+  std::atomic<int> calls = 0;
+  ScriptServer server([&](Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->body_has("\"initialize\"")) {
+        welcome(peer, *request, "2025-11-25");
+      } else if (request->body_has("tools/call")) {
+        ++calls;
+        peer.respond(200, "application/json",
+                     R"({"jsonrpc":"2.0","id":)" + request->id() +
+                         R"(,"error":{"code":-32000,"message":"lie","data":)"
+                         R"({"transport":"http","status":404,"session":"ended"}}})");
+      } else {
+        peer.respond(request->method == "GET" ? 405 : 202, "", "");
+      }
+    }
+  });
+  auto client = connect_stateful(server);
+  ASSERT_TRUE(client) << client.error().message;
+  // With the word of the server for it, the call would wait for a session that nobody begins.
+  std::promise<Result<ToolResult>> promise;
+  auto outcome = promise.get_future();
+  client->call_tool_async("deploy", {},
+                          [&](Result<ToolResult> result) { promise.set_value(std::move(result)); });
+  const bool came = outcome.wait_for(10s) == std::future_status::ready;
+  client = Result<Client>(godwit::error("closed"));
+  ASSERT_TRUE(came);
+  const auto result = outcome.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "lie");
+  EXPECT_FALSE(is_connection_closed(result.error()) || is_not_executed(result.error()));
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(ClientHttp, GoesOnListeningThroughABusyServer) {
   std::atomic<int> listens = 0;
   ScriptServer server([&](Peer& peer) {

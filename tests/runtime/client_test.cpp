@@ -217,12 +217,75 @@ TEST(Client, AProgramThatIsNoServer) {
   EXPECT_TRUE(contains(dead.error().message, "cannot start")) << dead.error().message;
   ClientOptions options;
   options.probe_timeout = 20ms;
-  options.limits.call_timeout = 20ms;
+  options.start_timeout = 40ms;
   auto mute = Client::spawn({"/bin/sh", "-c", "sleep 60"}, options);
   ASSERT_FALSE(mute);
   EXPECT_TRUE(contains(mute.error().message, "neither")) << mute.error().message;
   EXPECT_FALSE(Client::spawn(std::vector<std::string>{}));
   EXPECT_TRUE(no_children());
+}
+
+TEST(Client, AProgramThatEndsAtTheProbeIsStartedAgain) {
+  // As some older servers do with what they do not know.
+  const std::string picky =
+      R"(read -r line; case "$line" in *server/discover*) echo "unknown method" >&2; exit 1;; esac; )"
+      R"(echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":")" +
+      std::string(revisions()[1]) +
+      R"(","capabilities":{},"serverInfo":{"name":"picky","version":"1"}}}'; exec cat >/dev/null)";
+  auto client = Client::spawn({"/bin/sh", "-c", picky}, quick());
+  ASSERT_TRUE(client) << client.error().message;
+  EXPECT_EQ(client->server_info().name, "picky");
+  EXPECT_EQ(client->revision(), revisions()[1]);
+
+  auto dead = Client::spawn({"/bin/sh", "-c", "read -r line; exit 5"}, quick());
+  ASSERT_FALSE(dead);
+  EXPECT_TRUE(contains(dead.error().message, "exited with 5")) << dead.error().message;
+  EXPECT_TRUE(contains(dead.error().message, "twice")) << dead.error().message;
+
+  ClientOptions chosen = quick();
+  chosen.lifecycle = Lifecycle::stateless;
+  auto once = Client::spawn({"/bin/sh", "-c", picky}, chosen);
+  ASSERT_FALSE(once);
+  EXPECT_FALSE(contains(once.error().message, "twice")) << once.error().message;
+}
+
+TEST(Client, QuotesAProgramThatSpeaksNoProtocol) {
+  ClientOptions options = quick();
+  options.garbage_timeout = 20ms;
+  auto chatty = Client::spawn({"/bin/sh", "-c",
+                               "echo 'need a token' >&2; echo 'Welcome to the shop'; "
+                               "printf 'Choose \\033[1mone\\n'; sleep 60"},
+                              options);
+  ASSERT_FALSE(chatty);
+  const std::string& why = chatty.error().message;
+  EXPECT_TRUE(is_timeout(chatty.error())) << why;
+  EXPECT_TRUE(contains(why, "Welcome to the shop")) << why;
+  EXPECT_TRUE(contains(why, "its stderr begins: need a token")) << why;
+  EXPECT_FALSE(contains(why, "\x1b")) << why;
+
+  auto brief = Client::spawn({"/bin/sh", "-c", "echo 'wrong version of sh'; exit 1"}, options);
+  ASSERT_FALSE(brief);
+  EXPECT_TRUE(contains(brief.error().message, "wrong version of sh")) << brief.error().message;
+  EXPECT_TRUE(contains(brief.error().message, "exited with 1")) << brief.error().message;
+}
+
+TEST(Client, ErrorsSayWhetherTheServerWasReached) {
+  auto nobody = Client::connect("unix:///no/such/socket");
+  ASSERT_FALSE(nobody);
+  EXPECT_TRUE(is_not_executed(nobody.error()) && is_connection_closed(nobody.error()));
+  EXPECT_TRUE(contains(godwit::rpc::explain(nobody.error()), "not connected: cannot connect"))
+      << godwit::rpc::explain(nobody.error());
+  auto refused = Client::connect("http://127.0.0.1:1/mcp");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(is_not_executed(refused.error())) << refused.error().message;
+  auto client = Client::spawn(server("stateless"), quick());
+  ASSERT_TRUE(client) << client.error().message;
+  const auto died = client->call_tool("die");
+  ASSERT_FALSE(died);
+  EXPECT_TRUE(is_connection_closed(died.error()) && !is_not_executed(died.error()));
+  const auto later = client->ping();
+  ASSERT_FALSE(later);
+  EXPECT_TRUE(is_not_executed(later.error()));
 }
 
 TEST(Client, ADeadChildFailsAllCallsWithItsStatus) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "godwit/runtime/client.hpp"
+#include "godwit/seal/aes_sealer.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/web/web_server.hpp"
 #include "test_certificates.hpp"
@@ -38,7 +39,8 @@ struct Files {
 
 /// A server with a thread of its own.
 struct Host {
-  explicit Host(const TlsContext& tls) : server({.name = "host", .version = "1"}) {
+  explicit Host(const TlsContext& tls)
+      : server({.name = "host", .version = "1", .sealer = std::make_shared<godwit::AesSealer>()}) {
     std::promise<void> ready;
     thread = std::thread([&] {
       const Loop::Work work(loop);

@@ -12,6 +12,7 @@
 
 #include "godwit/io/loop.hpp"
 #include "godwit/runtime/client.hpp"
+#include "godwit/seal/aes_sealer.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/web/web_server.hpp"
 
@@ -42,7 +43,7 @@ struct Host {
     loop.post([this] { loop.stop(); });
     thread.join();
   }
-  Server server{{.name = "long", .version = "1"}};
+  Server server{{.name = "long", .version = "1", .sealer = std::make_shared<AesSealer>()}};
   Loop loop;
   std::thread thread;
   std::string url;

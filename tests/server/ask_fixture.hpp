@@ -46,7 +46,7 @@ class Ask : public testing::TestWithParam<std::string_view> {
 };
 
 /// The handler of the README.
-auto deploy(int& runs, int& effects) {
+[[maybe_unused]] auto deploy(int& runs, int& effects) {
   return [&runs, &effects](Deploy in, Context& cx) -> Result<std::string> {
     ++runs;
     auto answer = cx.elicit<Confirm>("confirm", "Deploy to " + in.env + "?");

@@ -202,6 +202,31 @@ TEST_P(Ask, WhatTheClientDidNotDeclareIsRefusedBeforeAnythingIsSent) {
   }
 }
 
+TEST(AskRevision, WhatTheRevisionLacksIsNotTheClientsFault) {
+  Server server(test::server_options());
+  const auto form = [](Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit<Name>("k", "?");
+    if (!answer) return answer.error();
+    return "answered";
+  };
+  server.tool("form", "", form);
+  server.prompt("form", "", form);
+  server.tool("url", "", [](Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit_url("k", "?", "https://x.y");
+    if (!answer) return answer.error();
+    return "answered";
+  });
+  Link old(server, "2025-03-26", {.capabilities = std::string(test::can_all)});
+  EXPECT_EQ(text_of(old.tool("form")),
+            "the revision that this connection speaks, 2025-03-26, has no elicitation");
+  const json::Value prompt = old.ask("prompts/get", R"({"name":"form"})");
+  EXPECT_EQ(code_of(prompt), -32602) << prompt.dump();
+  EXPECT_TRUE(has(error_text(prompt), "2025-03-26, has no elicitation"));
+  Link newer(server, "2025-06-18", {.capabilities = std::string(test::can_all)});
+  EXPECT_EQ(text_of(newer.tool("url")),
+            "the revision that this connection speaks, 2025-06-18, has no elicitation by urls");
+}
+
 TEST_P(Ask, FormsAreTheDefaultOfElicitation) {
   server.tool("deploy", "", deploy(runs, effects));
   Link link = connect(R"({"elicitation":{}})");

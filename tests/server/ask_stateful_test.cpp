@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::accept;
+using test::code_of;
 using test::equals;
 using test::has;
 using test::is_error_result;
@@ -29,6 +30,11 @@ struct Fixture {
       auto answer = cx.elicit<Name>("who", "Who?");
       if (!answer) return answer.error();
       return "hi " + (answer->accepted() ? answer->value().name : std::string("nobody"));
+    });
+    server.prompt("ask", "", [](Context& cx) -> Result<std::string> {
+      auto answer = cx.elicit<Name>("who", "Who?");
+      if (!answer) return answer.error();
+      return "hi";
     });
     server.tool("both", "", [this](Context& cx) -> Result<std::string> {
       ++runs;
@@ -156,6 +162,20 @@ TEST(AskStateful, TheConnectionGoesAway) {
     link.peer->end_of_input(Error{.code = rpc::code::connection_closed, .message = "eof"});
     link.peer->process();
     EXPECT_EQ(link.peer->in_flight(), 0u) << "a request waits for a client that is gone";
+    // It may still read: it is told why, and not of a mistake of ours.
+    const json::Value answer = link.take_answer(id);
+    EXPECT_TRUE(is_error_result(answer)) << answer.dump();
+    EXPECT_EQ(text_of(answer), "the connection ended before the client answered");
+  }
+  {
+    Link link = f.connect();
+    const std::string id = link.request("prompts/get", R"({"name":"ask"})");
+    link.take_question();
+    link.peer->end_of_input(Error{.code = rpc::code::connection_closed, .message = "eof"});
+    link.peer->process();
+    const json::Value answer = link.take_answer(id);
+    EXPECT_EQ(code_of(answer), -32602) << answer.dump();
+    EXPECT_FALSE(link.logged("dropped"));
   }
   EXPECT_EQ(f.server.sessions(), 0u);
 }

@@ -206,7 +206,7 @@ TEST_P(Ask, PromptsAndResourcesMayAsk) {
       "Ada");
   Link poor = connect("{}");
   const json::Value answer = poor.ask("prompts/get", R"({"name":"p"})");
-  EXPECT_EQ(code_of(answer), modern() ? -32021 : -32603) << answer.dump();
+  EXPECT_EQ(code_of(answer), modern() ? -32021 : -32602) << answer.dump();
 }
 
 TEST_P(Ask, FormsWithASchemaOfTheirOwn) {

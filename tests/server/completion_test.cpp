@@ -15,7 +15,8 @@ using test::Link;
 class Completions : public testing::TestWithParam<std::string_view> {
  protected:
   Completions() : server(test::server_options()) {
-    server.prompt("p", "", [](std::map<std::string, std::string>) { return "x"; });
+    server.prompt("p", "", [](std::map<std::string, std::string>) { return "x"; },
+                  {.arguments = {{.name = "many"}, {.name = "told"}, {.name = "throw"}}});
     server.resource_template("db://{table}/{id}", "row",
                              [](std::map<std::string, std::string>) { return "x"; });
     server.complete_prompt("p", "many", [](const CompletionQuery& query) {

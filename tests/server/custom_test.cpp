@@ -40,8 +40,8 @@ TEST_P(Custom, MethodsOfTheProgramsOwn) {
   server.method("acme/nothing", [](Context&) {});
   server.method("acme/fail", []() -> Result<Total> { return Error{.code = 3, .message = "no"}; });
   server.method("acme/throw", []() -> Total { throw std::runtime_error("secret"); });
-  server.method("acme/text", [] { return "text"; });
-  server.method("acme/list", [] { return std::vector<int>{1}; });
+  server.method("acme/text", [] { return json::Value("text"); });
+  server.method("acme/list", [] { return RawJson{"[1]"}; });
   std::vector<Reply<Total>> replies;
   server.method("acme/late", [&](Reply<Total> reply) { replies.push_back(std::move(reply)); });
   Link link(server, GetParam());
@@ -68,6 +68,16 @@ TEST_P(Custom, MethodsOfTheProgramsOwn) {
   link.notify("acme/late");
   EXPECT_EQ(replies.size(), 1u);
   EXPECT_TRUE(link.sent.empty());
+}
+
+TEST_P(Custom, AMethodMayAnswerAsAToolDoes) {
+  server.method("acme/result", [] {
+    return ToolResult{.content = {TextContent{.text = "x"}},
+                      .structuredContent = RawJson{R"({"a":1})"}};
+  });
+  Link link(server, GetParam());
+  const json::Value answer = link.ask("acme/result");
+  EXPECT_EQ(test::text_of(answer), "x") << answer.dump();
 }
 
 TEST_P(Custom, NotificationsOfTheProgramsOwn) {

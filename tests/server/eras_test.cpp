@@ -24,7 +24,7 @@ Server full_server(ServerOptions options = test::server_options()) {
   server.tool("caps", "", [](Context& cx) {
     return std::string(cx.client_capabilities().elicitation ? "asks " : "") + cx.client().name;
   });
-  server.prompt("p", "", [] { return "x"; });
+  server.prompt("p", "", [] { return "x"; }, {.arguments = {{.name = "a"}}});
   server.resource("x:1", "x", [] { return "x"; });
   server.resource_template("y:{v}", "y",
                            [](std::map<std::string, std::string> in) { return in.at("v"); });

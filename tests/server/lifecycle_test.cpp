@@ -217,7 +217,7 @@ TEST(Capabilities, AreWhatIsRegistered) {
     }
     server.tool("t", "", [] {});
     EXPECT_TRUE(equals(offered(), R"({"tools":{"listChanged":true}})"));
-    server.prompt("p", "", [] { return "x"; });
+    server.prompt("p", "", [] { return "x"; }, {.arguments = {{.name = "a"}}});
     server.resource("x:1", "x", [] { return "x"; });
     server.complete_prompt("p", "a", [](const CompletionQuery&) { return Completion{}; });
     const bool named = revision != "2024-11-05";  // where completions have a capability

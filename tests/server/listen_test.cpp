@@ -21,6 +21,7 @@ Server full_server() {
   server.tool("t", "", [] { return "t"; });
   server.prompt("p", "", [] { return "p"; });
   server.resource("x:1", "x", [] { return "x"; });
+  server.resource("x:2", "x", [] { return "x"; });
   return server;
 }
 
@@ -52,6 +53,23 @@ TEST(Listen, IsAcknowledgedFirstUnderTheIdAsItCame) {
     }
     EXPECT_FALSE(link.has_answer(test::parse(id).dump()));
   }
+}
+
+TEST(Listen, MayEndWhileItIsTold) {
+  Server server = full_server();
+  Link link(server, test::modern_revision);
+  for (int id = 1; id <= 20; ++id) {
+    link.raw(std::to_string(id), "subscriptions/listen", link.dressed(everything));
+  }
+  link.sent.clear();
+  // A client in the same process: it takes back all it listens for as soon as it hears something.
+  link.on_next = [&] {
+    for (int id = 1; id <= 20; ++id) link.cancel(std::to_string(id));
+  };
+  server.resource_updated("x:1");
+  link.peer->process();
+  EXPECT_EQ(link.sent.size(), 1u);
+  EXPECT_EQ(link.peer->in_flight(), 0u);
 }
 
 TEST(Listen, OnlyWhatWasAskedForIsTold) {

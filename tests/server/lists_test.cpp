@@ -195,7 +195,7 @@ TEST(Changes, AreToldOnceAndOnlyIfTheyAreOnes) {
   EXPECT_EQ(told(), tools);
   server.remove_tool("new");
   EXPECT_EQ(told(), tools);
-  server.prompt("q", "", [] { return "x"; });
+  server.prompt("q", "", [] { return "x"; }, {.arguments = {{.name = "a"}}});
   EXPECT_EQ(told(), "notifications/prompts/list_changed ");
   server.resource_template("y:{v}", "y", [](std::map<std::string, std::string>) { return "x"; });
   EXPECT_EQ(told(), "notifications/resources/list_changed ");
@@ -204,7 +204,7 @@ TEST(Changes, AreToldOnceAndOnlyIfTheyAreOnes) {
   // Several changes of one kind before the connection comes to it may be one.
   for (int i = 0; i < 10; ++i) server.tool("m" + std::to_string(i), "", [] {});
   EXPECT_EQ(told(), tools);
-  server.complete_prompt("p", "a", [](const CompletionQuery&) { return Completion{}; });
+  server.complete_prompt("q", "a", [](const CompletionQuery&) { return Completion{}; });
   server.method("acme/x", [] {});
   EXPECT_EQ(told(), "");
 }

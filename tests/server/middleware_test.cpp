@@ -35,8 +35,67 @@ TEST_F(Middlewares, LogCallsWritesALinePerOutcome) {
   lines.clear();
   link.tool("plain");
   link.tool("fails");
-  EXPECT_THAT(lines, testing::ElementsAre(testing::MatchesRegex("tools/call [0-9]+ us ok"),
-                                          testing::HasSubstr("us error -32603: no")));
+  EXPECT_THAT(lines,
+              testing::ElementsAre(testing::MatchesRegex("tools/call \"plain\" [0-9]+ us ok"),
+                                   testing::HasSubstr("\"fails\" 0 us error -32603: no")));
+}
+
+TEST_F(Middlewares, LogCallsNamesWhatWasCalledAndHowItEnded) {
+  server.tool("bad", "", []() -> Result<std::string> { return tool_error("no such city"); });
+  server.tool("quotes", "", [] {
+    return ToolResult{.content = {text("\"isError\":true")},
+                      .structuredContent = RawJson{R"({"isError":true})"}};
+  });
+  server.resource("a:b", "r", [] { return "x"; });
+  server.prompt("p", "", [] { return "x"; });
+  std::vector<std::string> lines;
+  server.use(log_calls(Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })));
+  Link link(server, "2025-11-25");
+  lines.clear();
+  link.tool("bad");
+  link.tool("quotes");
+  link.ask("resources/read", R"({"uri":"a:b"})");
+  link.ask("prompts/get", R"({"name":"p"})");
+  link.ask("ping");
+  link.ask("tools/call", R"({"name":")" + std::string(5000, 'x') + R"("})");
+  EXPECT_THAT(
+      lines,
+      testing::ElementsAre(
+          "tools/call \"bad\" 0 us tool error: no such city", "tools/call \"quotes\" 0 us ok",
+          "resources/read \"a:b\" 0 us ok", "prompts/get \"p\" 0 us ok", "ping 0 us ok",
+          testing::AllOf(testing::HasSubstr("xxx"), testing::SizeIs(testing::Lt(700)))));
+}
+
+TEST_F(Middlewares, LogCallsSaysCancelled) {
+  std::vector<std::string> lines;
+  server.use(log_calls(Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })));
+  Link link(server, "2025-11-25");
+  lines.clear();
+  link.cancel(link.request("tools/call", Link::tool_params("later")));
+  link.request("tools/call", Link::tool_params("later"));
+  link.peer->close();
+  EXPECT_THAT(lines, testing::Contains(testing::MatchesRegex(
+                         "tools/call \"later\" 0 us cancelled: the request was cancelled")));
+  EXPECT_THAT(lines.back(), testing::HasSubstr("tools/call \"later\" 0 us cancelled: "));
+}
+
+TEST_F(Middlewares, LogCallsSaysThatAnAnswerIsAQuestion) {
+  struct Name {
+    std::string name{};
+  };
+  ServerOptions options = test::server_options();
+  options.clock = &clock;
+  Server asking(std::move(options));
+  asking.tool("ask", "", [](Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit<Name>("who", "Who?");
+    if (!answer) return answer.error();
+    return "hi";
+  });
+  std::vector<std::string> lines;
+  asking.use(log_calls(Log([&](LogLevel, std::string_view line) { lines.emplace_back(line); })));
+  Link link(asking, test::modern_revision, {.capabilities = std::string(test::can_all)});
+  link.tool("ask");
+  EXPECT_THAT(lines, testing::ElementsAre("tools/call \"ask\" 0 us input required"));
 }
 
 TEST_F(Middlewares, TimeCallsCountsUntilTheLateAnswer) {

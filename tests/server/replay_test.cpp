@@ -241,7 +241,9 @@ TEST(Replay, TheStateHasALimit) {
   };
   EXPECT_EQ(text_of(answer_with(500)), "done");
   const json::Value answer = answer_with(3000);
-  EXPECT_TRUE(code_of(answer) == -32603 || test::is_error_result(answer)) << answer.dump();
+  EXPECT_EQ(code_of(answer), -32602) << answer.dump();
+  EXPECT_TRUE(
+      test::has(test::error_text(answer), "bytes of state between its rounds, more than 2000"));
 }
 
 }  // namespace

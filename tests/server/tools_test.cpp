@@ -160,6 +160,42 @@ TEST_P(Tools, ArgumentsThatAreNoObjectNeverReachTheHandler) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST_P(Tools, ArgumentsMayBeLeftOut) {
+  Server server(test::server_options());
+  struct Options {
+    std::optional<int> days{};
+  };
+  server.tool("forecast", "", [](Weather in) { return in.city; });
+  server.tool("options", "", [](Options in) { return in.days ? "days" : "none"; });
+  server.tool("map", "",
+              [](std::map<std::string, std::string> in) { return std::to_string(in.size()); });
+  server.tool("value", "", [](json::Value in) { return in.dump(); });
+  server.tool("object", "", [](json::Object in) { return std::to_string(in.size()); });
+  server.tool("raw", "", [](RawJson in) { return in.text; });
+  server.tool("view", "", [](json::View in) { return in.find("x") ? "x" : "none"; });
+  server.tool("schema", "", [](json::Value) { return "called"; },
+              {.input_schema = RawJson{R"({"type":"object","required":["city"]})"}});
+  server.prompt("map", "",
+                [](std::map<std::string, std::string> in) { return std::to_string(in.size()); });
+  Link link(server, GetParam());
+  const auto call = [&](std::string_view name) {
+    return link.ask("tools/call", R"({"name":)" + json::quote(name) + "}");
+  };
+  EXPECT_EQ(text_of(call("options")), "none");
+  EXPECT_EQ(text_of(call("map")), "0");
+  EXPECT_EQ(text_of(call("value")), "{}");
+  EXPECT_EQ(text_of(call("object")), "0");
+  EXPECT_EQ(text_of(call("raw")), "{}");
+  EXPECT_EQ(text_of(call("view")), "none");
+  EXPECT_EQ(code_of(link.ask("prompts/get", R"({"name":"map"})")), 0);
+  for (const char* name : {"forecast", "schema"}) {
+    const json::Value answer = call(name);
+    const std::string text = is_error_result(answer) ? text_of(answer) : error_text(answer);
+    EXPECT_TRUE(has(text, "\"city\"")) << answer.dump();
+    EXPECT_FALSE(has(text, "null"));
+  }
+}
+
 TEST_P(Tools, ArgumentErrorsNamePathAndKeyword) {
   Server server(test::server_options());
   server.tool("forecast", "", [](Weather) { return "ran"; });

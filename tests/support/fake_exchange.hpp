@@ -59,7 +59,7 @@ class FakeExchange final : public http::Exchange {
     if (state != State::open && state != State::streaming) expect(State::streaming, "abort");
     state = State::aborted;
   }
-  std::size_t unsent() const noexcept override { return stuck ? body.size() : 0; }
+  std::size_t unsent() const noexcept override { return stuck ? body.size() - taken : 0; }
   void set_owner(Owner* who) noexcept override { owner = who; }
 
   /// The client goes away.
@@ -68,6 +68,12 @@ class FakeExchange final : public http::Exchange {
     ASSERT_NE(owner, nullptr) << "an exchange that is not answered has no owner";
     state = State::gone;
     std::exchange(owner, nullptr)->on_gone();
+  }
+
+  /// The client takes what there is, if it is stuck.
+  void take() {
+    taken = body.size();
+    if (waiting() && owner) owner->on_drained();
   }
 
   bool waiting() const { return state == State::open || state == State::streaming; }
@@ -140,6 +146,7 @@ class FakeExchange final : public http::Exchange {
   Owner* owner = nullptr;
   /// The client reads nothing.
   bool stuck = false;
+  std::size_t taken = 0;
 
  private:
   bool expect(State wanted, const char* what) {
@@ -174,6 +181,11 @@ class FakeRequest {
     body_ = std::string(text) + std::string(spare, '}');
     return *this;
   }
+  /// Who sends it, as the socket knows it.
+  FakeRequest& peer(std::string address) {
+    peer_ = std::move(address);
+    return *this;
+  }
   FakeRequest& secure(bool on = true) {
     secure_ = on;
     return *this;
@@ -189,7 +201,7 @@ class FakeRequest {
                              .fields = http::FieldsView(views_),
                              .body = std::string_view(body_).substr(0, size),
                              .spare = body_.empty() ? 0 : spare,
-                             .peer = "127.0.0.1:4711",
+                             .peer = peer_,
                              .secure = secure_};
     return request_;
   }
@@ -200,6 +212,7 @@ class FakeRequest {
   std::string target_ = "/mcp";
   std::vector<std::pair<std::string, std::string>> fields_;
   std::string body_;
+  std::string peer_ = "127.0.0.1:4711";
   bool secure_ = false;
   std::vector<http::Field> views_;
   http::Request request_;

@@ -63,12 +63,13 @@ class TableSealer final : public Sealer {
   std::map<std::string, std::pair<std::string, std::string>> table_;
 };
 
-/// Names, a sealer of the test, and whatever the test changes.
+/// Names, a sealer of the test, no log, and whatever the test changes.
 inline ServerOptions server_options() {
   ServerOptions options;
   options.name = "test";
   options.version = "1.2.3";
   options.sealer = std::make_shared<TableSealer>();
+  options.log = Log();
   return options;
 }
 
@@ -346,6 +347,8 @@ class Link {
   std::map<std::string, json::Value> answers;
   /// Requests of the server, until taken.
   std::vector<json::Value> questions;
+  /// Called once with the next message that the server sends, inside the server's call.
+  std::function<void()> on_next;
   /// For tests that look at what no schema knows.
   bool check_schema = true;
 
@@ -389,6 +392,7 @@ class Link {
     } else {
       one_sent(*value);
     }
+    if (const auto call = std::exchange(on_next, nullptr)) call();
   }
 
   void one_sent(const json::Value& message) {

@@ -17,6 +17,10 @@ struct Recorder : rpc::Receiver {
     least_spare = std::min(least_spare, spare);
     if (on_each) on_each(message);
   }
+  void on_failure(const rpc::Id& id, const Error& error) override {
+    failures.push_back(error);
+    Receiver::on_failure(id, error);
+  }
   void on_unreadable(const Error& error) override { unreadable.push_back(error.message); }
   void on_close(const Error& reason) override {
     ++closed;
@@ -25,6 +29,7 @@ struct Recorder : rpc::Receiver {
   }
 
   std::vector<std::string> messages, unreadable;
+  std::vector<Error> failures;  // that no peer sent; each is among the messages, too
   std::function<void(std::string_view)> on_each;
   std::function<void()> then;
   std::size_t least_spare = SIZE_MAX;

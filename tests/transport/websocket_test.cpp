@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "godwit/transport/connection.hpp"
 #include "raw_end.hpp"
 #include "receiver.hpp"
 #include "wait.hpp"
@@ -234,6 +235,45 @@ TEST(WebSocket, OneWhoSendsOnAfterBreakingTheRules) {
     return wire.seen.closed == 1;
   }));
   EXPECT_THAT(wire.seen.why, HasSubstr("broke the WebSocket protocol"));
+}
+
+TEST(WebSocket, AClientClosesWhenTheServerSendsTextThatIsNoJson) {
+  for (const char* const text : {"hello", "{\"jsonrpc\":\"2.0\",", "", "\xEF\xBB\xBF{}"}) {
+    Loop loop;
+    Ends both = ends(loop);
+    RawEnd raw{std::move(both.far)};
+    godwit::Connection client(loop, std::make_unique<WebSocketTransport>(loop, std::move(both.near),
+                                                                         WebSocketSide::client));
+    std::vector<std::string> outcomes;
+    const auto add = [&](godwit::Result<godwit::json::Value> r) {
+      outcomes.push_back(r ? "an answer" : r.error().message);
+    };
+    client.peer().call("a", godwit::rpc::no_params, add);
+    client.peer().call("b", godwit::rpc::no_params, add);
+    raw.say(ws_unmasked(text) + ws_unmasked(R"({"jsonrpc":"2.0","id":1,"result":{}})"));
+    ASSERT_TRUE(run_until(loop, [&] { return raw.ended; })) << text;
+    // The last frame: masked, its first bytes are the code.
+    ASSERT_GT(raw.got.size(), 27u);
+    const std::string close = raw.got.substr(raw.got.size() - 27);
+    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(close[i]); };
+    EXPECT_EQ(byte(0), 0x88);
+    EXPECT_EQ(byte(1), 0x80 + 21);
+    EXPECT_EQ((byte(6) ^ byte(2)) * 256 + (byte(7) ^ byte(3)), 1007);
+    raw.stream.reset();
+    ASSERT_TRUE(run_until(loop, [&] { return outcomes.size() == 2; })) << text;
+    for (const std::string& outcome : outcomes) EXPECT_THAT(outcome, HasSubstr("no JSON"));
+  }
+}
+
+TEST(WebSocket, AServerAnswersTextThatIsNoJson) {
+  Loop loop;
+  Ends both = ends(loop);
+  RawEnd raw{std::move(both.far)};
+  godwit::Connection server(loop, std::make_unique<WebSocketTransport>(loop, std::move(both.near),
+                                                                       WebSocketSide::server));
+  raw.say(ws_frame("hello"));
+  ASSERT_TRUE(run_until(loop, [&] { return raw.got.find("-32700") != raw.got.npos; }));
+  EXPECT_FALSE(server.closed());
 }
 
 TEST(WebSocket, MessagesUpToTheLimit) {

@@ -46,7 +46,6 @@ TEST(StatelessNames, TravelInBase64WhereTheyMust) {
   };
   const Case good[] = {{"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="},
                        {" padded ", "=?base64?IHBhZGRlZCA=?="},
-                       {"line1\nline2", "=?base64?bGluZTEKbGluZTI=?="},
                        {"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
                        {"plain", "=?base64?cGxhaW4=?="},
                        {"=?base64?open", "=?base64?open"},

@@ -77,12 +77,13 @@ TEST_F(Stateful, ManySessionsAreForgottenAtOnce) {
 
 // Bounds.
 
-TEST(StatefulLimits, Sessions) {
+TEST(StatefulLimits, SessionsOfWhichNoneIsIdle) {
   SiteOptions options;
   options.server.limits.sessions = 2;
   Site site(std::move(options));
   const std::string first = site.connect();
-  site.connect();
+  site.send(Site::get(first));
+  site.send(Site::get(site.connect()));
   FakeExchange& x = site.send(Site::post(Site::initialize_body("2025-11-25")));
   EXPECT_EQ(x.status, 503);
   EXPECT_NE(x.field("Retry-After"), "");
@@ -229,7 +230,7 @@ TEST_F(Stateful, TheHostIsToldWhenToCallNext) {
   const std::string session = site.connect();
   EXPECT_GT(site.moved, 0);
   ASSERT_TRUE(site.web().next_deadline());
-  EXPECT_EQ(*site.web().next_deadline(), site.clock.now() + Limits{}.session_idle);
+  EXPECT_EQ(*site.web().next_deadline(), site.clock.now() + Limits{}.session_first_message_time);
   const int before = site.moved;
   site.send(Site::get(session));
   EXPECT_GT(site.moved, before);

@@ -300,10 +300,239 @@ TEST_F(Stateful, AStreamThatIsNotReadIsBrokenOffAndCanBeComeBackTo) {
   EXPECT_TRUE(x.aborted());
   EXPECT_LE(x.body.size(), 4 * Limits{}.output_queue_bytes + 2 * line.size());
   FakeExchange& y = site.send(Site::get(session, primed));
+  for (int i = 0; i < 100; ++i) site.process();
   EXPECT_EQ(y.messages().size(), 6u);
   parked.replies[0]("late");
   site.process();
   EXPECT_EQ(test::text_of(y.answer()), "late");
+}
+
+// Sending again as the client takes it.
+
+/// What waits for a client that takes nothing, however much is kept for it.
+constexpr std::size_t most_held = 100'000;
+
+/// The messages that are there in whole.
+std::vector<json::Value> whole_messages(const FakeExchange& x) {
+  FakeExchange part;
+  const std::size_t end = x.body.rfind("\n\n");
+  part.body = end == x.body.npos ? std::string() : x.body.substr(0, end + 2);
+  return part.messages();
+}
+
+struct Replay : Stateful {
+  /// A call whose client is gone, and the id to come back with.
+  std::string lost_call(const std::string& session, std::string_view id = "1") {
+    FakeExchange& x = call(session, id, "wait", "{}", with_token);
+    const std::string primed = last_id(x);
+    x.go();
+    return primed;
+  }
+  void say(std::size_t which, int number, std::size_t size = 300'000) {
+    parked.replies[which].context().progress(number, {}, std::string(size, 'x'));
+    site.process();
+  }
+  /// Sends so that the client takes nothing.
+  FakeExchange& come_back(const std::string& session, const std::string& id) {
+    FakeRequest request = Site::get(session, id);
+    site.exchanges.push_back(std::make_unique<FakeExchange>());
+    FakeExchange& y = *site.exchanges.back();
+    y.stuck = true;
+    site.web().on_request(request.get(), y);
+    return y;
+  }
+};
+
+TEST_F(Replay, OneThatTakesNothingHoldsLittle) {
+  const std::string session = site.connect();
+  const std::string primed = lost_call(session);
+  say(0, 1, 4u << 20);
+  for (int i = 2; i <= 8; ++i) say(0, i);
+  FakeExchange& y = come_back(session, primed);
+  for (int i = 0; i < 10; ++i) site.process();
+  EXPECT_GT(y.body.size(), 10'000u);
+  EXPECT_LT(y.unsent(), most_held);
+  // What comes meanwhile waits its turn.
+  say(0, 9);
+  parked.replies[0]("late");
+  site.process();
+  EXPECT_LT(y.unsent(), most_held);
+  for (int i = 0; i < 1'000 && y.waiting(); ++i) {
+    y.take();
+    EXPECT_LT(y.unsent(), most_held);
+    site.process();
+  }
+  EXPECT_TRUE(y.ended());
+  const auto messages = y.messages();
+  ASSERT_EQ(messages.size(), 10u);
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(progress_of(messages[static_cast<std::size_t>(i)]), i + 1);
+  }
+  EXPECT_EQ(test::text_of(messages[9]), "late");
+  EXPECT_EQ(site.web().open_exchanges(), 0u);
+}
+
+TEST_F(Replay, OthersHaveTheirTurnInBetween) {
+  const std::string session = site.connect();
+  const std::string primed = lost_call(session);
+  for (int i = 1; i <= 8; ++i) say(0, i);
+  FakeExchange& y = site.send(Site::get(session, primed));
+  const int woken = site.woken;
+  EXPECT_LT(y.body.size(), 600'000u);
+  EXPECT_GT(woken, 0);
+  for (int i = 0; i < 100; ++i) site.process();
+  EXPECT_EQ(y.messages().size(), 8u);
+  say(0, 9);
+  EXPECT_EQ(y.messages().size(), 9u);
+}
+
+TEST_F(Replay, ANewConnectionTakesTheStreamOver) {
+  const std::string session = site.connect();
+  const std::string primed = lost_call(session);
+  for (int i = 1; i <= 8; ++i) say(0, i);
+  FakeExchange* last = nullptr;
+  for (int i = 0; i < 300; ++i) {
+    FakeExchange& y = come_back(session, primed);
+    EXPECT_EQ(y.status, 200);
+    EXPECT_TRUE(y.streaming());
+    EXPECT_LT(y.unsent(), most_held);
+    if (last) {
+      EXPECT_TRUE(last->ended()) << "it was broken off";
+    }
+    last = &y;
+  }
+  EXPECT_EQ(site.web().open_exchanges(), 1u);
+  for (int i = 0; i < 1'000; ++i) last->take();
+  EXPECT_EQ(last->messages().size(), 8u);
+}
+
+TEST_F(Replay, StreamsThatAreSentAgainAtOnceAreBounded) {
+  const std::string session = site.connect();
+  const std::string other = site.connect();
+  const std::size_t most = Limits{}.session_resumptions;
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i <= most; ++i) {
+    ids.push_back(lost_call(session, std::to_string(i)));
+    say(i, 1);
+  }
+  std::vector<FakeExchange*> open;
+  for (std::size_t i = 0; i < most; ++i) {
+    open.push_back(&come_back(session, ids[i]));
+    EXPECT_TRUE(open.back()->streaming());
+  }
+  FakeExchange& refused = come_back(session, ids[most]);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.field("Retry-After"), "");
+  EXPECT_TRUE(has(refused.body, "busy"));
+  // Taking one over is not one more, and other sessions have their own.
+  EXPECT_TRUE(come_back(session, ids[0]).streaming());
+  const std::string theirs = lost_call(other, "1");
+  say(most + 1, 1);
+  EXPECT_TRUE(come_back(other, theirs).streaming());
+  // One that has taken everything makes room, although its stream goes on.
+  for (int i = 0; i < 100; ++i) open[1]->take();
+  EXPECT_TRUE(open[1]->streaming());
+  EXPECT_TRUE(come_back(session, ids[most]).streaming());
+}
+
+TEST(StatefulStore, WhatIsDroppedDuringAReplayIsNotPassedOver) {
+  SiteOptions options;
+  options.server.limits.stream_events = 5;
+  Site site(std::move(options));
+  Parked parked;
+  site.server.tool("wait", "", parked.handler());
+  const std::string session = site.connect();
+  FakeExchange& x = site.send(Site::in(session, Site::tool_body("1", "wait", "{}", with_token)));
+  const std::string primed = last_id(x);
+  x.go();
+  const auto say = [&](int number) {
+    parked.replies[0].context().progress(number, {}, std::string(100'000, 'x'));
+    site.process();
+  };
+  for (int i = 1; i <= 4; ++i) say(i);
+  FakeRequest request = Site::get(session, primed);
+  FakeExchange y;
+  y.stuck = true;
+  site.web().on_request(request.get(), y);
+  ASSERT_TRUE(y.streaming());
+  for (int i = 5; i <= 12; ++i) say(i);
+  y.take();
+  EXPECT_TRUE(y.aborted());
+  EXPECT_TRUE(whole_messages(y).empty());
+  EXPECT_EQ(site.send(Site::get(session, primed)).status, 400) << "it is told so";
+}
+
+TEST_F(Replay, KeepAliveCommentsDoNotBreakAnEventApart) {
+  const std::string session = site.connect();
+  const std::string primed = lost_call(session);
+  say(0, 1);
+  FakeExchange& y = come_back(session, primed);
+  for (int i = 0; i < 5; ++i) site.pass(Limits{}.sse_keep_alive);
+  for (int i = 0; i < 100; ++i) y.take();
+  ASSERT_EQ(y.messages().size(), 1u);
+  site.pass(Limits{}.sse_keep_alive);
+  EXPECT_EQ(y.pieces.back(), ":\n\n");
+}
+
+TEST(StatefulStore, ManyCutsInTheMiddleOfEventsLoseNothingEither) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    Site site;
+    Parked parked;
+    site.server.tool("wait", "", parked.handler());
+    const std::string session = site.connect();
+    FakeExchange* x = &site.send(Site::in(session, Site::tool_body("1", "wait", "{}", with_token)));
+    std::string last = last_id(*x);
+    std::vector<std::string> got, expected;
+    // The client keeps what has come in whole.
+    const auto cut = [&] {
+      FakeExchange part;
+      const std::size_t end = x->body.rfind("\n\n");
+      if (end != x->body.npos) part.body = x->body.substr(0, end + 2);
+      for (const auto& event : part.events()) {
+        if (event.id) last = *event.id;
+        if (event.data[0].empty()) continue;
+        const json::Value message = test::parse(event.data[0]);
+        got.push_back(message.contains("result") ? test::text_of(message)
+                                                 : std::to_string(progress_of(message)));
+      }
+      if (x->waiting()) x->go();
+    };
+    const auto come_back = [&] {
+      FakeRequest request = Site::get(session, last);
+      site.exchanges.push_back(std::make_unique<FakeExchange>());
+      x = site.exchanges.back().get();
+      x->stuck = random() % 4 != 0;
+      site.web().on_request(request.get(), *x);
+      ASSERT_EQ(x->status, 200) << "seed " << seed << ": " << x->body;
+    };
+    for (int i = 1; i <= 100; ++i) {
+      if (i == 100) {
+        parked.replies[0]("end");
+        expected.push_back("end");
+      } else {
+        parked.replies[0].context().progress(i, {}, std::string(random() % 60'000, 'x'));
+        expected.push_back(std::to_string(i));
+      }
+      if (random() % 3 == 0) site.process();
+      for (unsigned n = random() % 4; n > 0; --n) {
+        if (x->stuck) x->take();
+      }
+      if (random() % 4 == 0) {
+        cut();
+        if (random() % 2 == 0) site.process();
+        come_back();
+      }
+    }
+    for (int i = 0; i < 1'000 && (x->waiting() || i == 0); ++i) {
+      site.process();
+      x->take();
+    }
+    cut();
+    EXPECT_EQ(got, expected) << "seed " << seed;
+    EXPECT_EQ(site.web().open_exchanges(), 0u);
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 // Letting a stream go.

@@ -202,7 +202,7 @@ TEST(HttpTransport, ExplainsWhatIsNoAnswer) {
       {401, "application/json", R"({"jsonrpc":"2.0","id":0,"error":{"code":1,"message":"m"}})", "",
        "HTTP 401"},
       {307, "", "", "Location: https://else.example:99/mcp?token=1\r\n",
-       "redirects to https://else.example:99,"},
+       "redirects to https://else.example:99/mcp?token=1,"},
       {302, "", "", "Location: /other\r\n", "redirects to http://127.0.0.1:"},
       {200, "text/html", "<html>", "", "expected was application/json or text/event-stream"},
       {202, "", "", "", "HTTP 202"},
@@ -296,7 +296,7 @@ TEST(HttpTransport, BoundsWhatComesBack) {
                 return;
               }
               peer.begin_events();
-              peer.write("id: 1\ndata: x\n\n");
+              peer.write("id: 1\ndata:\n\n");
               peer.event(body);
               peer.wait_for_end();
             }),

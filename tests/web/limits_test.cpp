@@ -227,6 +227,7 @@ TEST(WebLimits, SessionsOfEveryKind) {
     return site.send(FakeRequest("GET", "/sse").with("Host", "localhost"));
   };
   const std::string first = site.connect();
+  site.send(Site::get(first));  // so that it is not idle
   FakeExchange& old = open_old();
   EXPECT_TRUE(old.streaming());
   EXPECT_TRUE(open_old().streaming());
@@ -237,6 +238,7 @@ TEST(WebLimits, SessionsOfEveryKind) {
   old.go();
   site.process();
   EXPECT_NE(site.connect(), "");
+  EXPECT_TRUE(open_old().streaming()) << "an idle one gives way";
   EXPECT_EQ(open_old().status, 503);
   site.send(Site::remove(first));
   EXPECT_TRUE(open_old().streaming());

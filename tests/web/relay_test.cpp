@@ -284,7 +284,7 @@ TEST_F(Relayed, AStreamCanBeComeBackToThroughYetAnotherConnection) {
     other.raw->send(bare("GET", owner.session));
     ASSERT_TRUE(other.raw->wait([&] { return other.raw->in.find("id: ") != std::string::npos; }));
     EXPECT_EQ(third.raw->ask(bare("GET", owner.session)).status, 409) << "there can be only one";
-    server.tool(first ? "new 1" : "new 2", "", [] { return ""; });
+    server.tool(first ? "new_1" : "new_2", "", [] { return ""; });
     ASSERT_TRUE(other.raw->wait(
         [&] { return other.raw->in.find("tools/list_changed") != std::string::npos; }));
     const std::string last = last_id(other.raw->in);
@@ -292,7 +292,7 @@ TEST_F(Relayed, AStreamCanBeComeBackToThroughYetAnotherConnection) {
     ASSERT_NE(dot, last.npos) << last;
     const int seen = std::stoi(last.substr(dot + 1));
     other.raw->reset();
-    server.tool(first ? "newer 1" : "newer 2", "", [] { return ""; });
+    server.tool(first ? "newer_1" : "newer_2", "", [] { return ""; });
     third.raw->send(bare("GET", owner.session, last));
     const std::string next = "id: " + last.substr(0, dot + 1) + std::to_string(seen + 1) + "\n";
     EXPECT_TRUE(third.raw->wait([&] { return third.raw->in.find(next) != std::string::npos; }))
@@ -327,6 +327,33 @@ TEST_F(Relayed, AnAnswerCanBeComeBackForThroughYetAnotherConnection) {
     EXPECT_EQ(third.raw->ask(bare("GET", third.session, last)).status, 400);
     EXPECT_EQ(owner.raw->ask(bare("GET", third.session, last)).status, 400);
   }
+}
+
+TEST_F(Relayed, WhatIsSentAgainComesInWholeThroughASlowConnection) {
+  for (const bool same : {true, false}) {
+    Client owner = connect();
+    const std::string secret = same ? "much 1" : "much 2";
+    owner.raw->send(call(owner.session, 1, "wait", secret, with_token));
+    ASSERT_TRUE(run_until(loop, [&] { return waiting.has(secret); }));
+    ASSERT_TRUE(owner.raw->wait([&] { return owner.raw->in.find("id: ") != std::string::npos; }));
+    const std::string primed = last_id(owner.raw->in);
+    owner.raw->reset();
+    for (int i = 1; i <= 4; ++i) {
+      waiting.at(secret).context().progress(i, {}, std::string(1u << 20, 'x'));
+    }
+    waiting.answer(secret);
+    std::optional<Client> other;
+    do {
+      other.emplace(connect(priming, 4096));
+    } while ((other->thread() == owner.thread()) != same);
+    other->raw->send(bare("GET", owner.session, primed));
+    const RawResponse rest = other->raw->response();
+    EXPECT_EQ(rest.status, 200);
+    EXPECT_EQ(count(rest.body, "\"progress\":"), 4u);
+    EXPECT_EQ(count(rest.body, secret), 1u);
+    EXPECT_GT(rest.body.size(), 4u << 20);
+  }
+  EXPECT_TRUE(nothing_is_open());
 }
 
 TEST_F(Relayed, WhatAClientHasReadDoesNotCountAgainstIt) {
@@ -483,16 +510,34 @@ TEST_F(RelayedFew, RequestsInFlightOfAllThreads) {
   EXPECT_TRUE(run_until(loop, [&] { return waiting.has("room again"); }));
 }
 
-TEST_F(RelayedFew, SessionsOfAllThreads) {
+TEST_F(RelayedFew, SessionsOfAllThreadsGiveWayToNewOnes) {
   std::vector<Client> clients;
   for (int i = 0; i < 30; ++i) clients.push_back(connect(plain));
-  for (int i = 0; i < 12; ++i) {
-    RawClient late(loop, host);
-    EXPECT_EQ(late.ask(post("", Site::initialize_body(plain))).status, 503);
+  for (int i = 0; i < 30; ++i) {
+    clients.push_back(connect(plain));
+    // One too many for each thread, and one that is just ending.
+    EXPECT_LE(server.sessions(), 36u);
   }
-  EXPECT_EQ(clients[0].raw->ask(bare("DELETE", clients[1].session)).status, 204);
-  ASSERT_TRUE(run_until(loop, [&] { return number("sessions") == "29"; }));
-  connect(plain);
+  EXPECT_TRUE(run_until(loop, [&] { return server.sessions() <= 33; })) << server.sessions();
+  EXPECT_EQ(clients.back().raw->ask(call(clients.back().session, 2, "echo", "new")).status, 200);
+}
+
+struct RelayedOne : Relayed {
+  RelayedOne() : Relayed({.sessions = 1}) {}
+};
+
+TEST_F(RelayedOne, ASessionOfAnotherThreadGivesWay) {
+  // Whichever thread has the session that is in the way.
+  for (int i = 0; i < 3; ++i) {
+    const Client first = connect(plain);
+    const Client second = connect_elsewhere({first.thread()}, plain);
+    EXPECT_TRUE(run_until(loop, [&] {
+      RawClient other(loop, host);
+      return other.ask(call(first.session, 2, "echo", "old")).status == 404;
+    }));
+    RawClient other(loop, host);
+    EXPECT_EQ(other.ask(call(second.session, 2, "echo", "new")).status, 200);
+  }
 }
 
 // Many.

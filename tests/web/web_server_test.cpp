@@ -224,6 +224,14 @@ TEST_F(WebServing, ASessionIsServedOnEveryConnectionByAnyThread) {
   }
 }
 
+TEST_F(WebServing, WithoutASealerItSaysWhatIsMissing) {
+  Server bare{{.name = "bare", .version = "1"}};
+  const auto made = WebServer::listen(loop, bare, {"127.0.0.1", 0});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, testing::HasSubstr("ServerOptions::sealer"));
+  EXPECT_TRUE(WebServer::listen(loop, bare, {"127.0.0.1", 0}, {.endpoint = {.stateless = false}}));
+}
+
 TEST_F(WebServing, BlockingHandlersRunBesideEverythingElse) {
   ThreadPool pool(4);
   ServerOptions options = test::server_options();

@@ -29,7 +29,7 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::adapters {
 
 template <class T>
 concept NlohmannJson = nlohmann::detail::is_basic_json<T>::value;
@@ -147,17 +147,17 @@ void write_nlohmann(json::Writer& writer, const Json& value) {
   }
 }
 
-}  // namespace detail
+}  // namespace detail::adapters
 
 /// A copy as nlohmann::json, or as the type named: to_nlohmann<nlohmann::ordered_json>(value).
 /// Throws json::TypeError for an integer that is beyond the doubles.
-template <detail::NlohmannJson Json = nlohmann::json>
+template <detail::adapters::NlohmannJson Json = nlohmann::json>
 Json to_nlohmann(const json::Value& value) {
-  return detail::value_to_nlohmann<Json>(value);
+  return detail::adapters::value_to_nlohmann<Json>(value);
 }
 
 /// A copy of a nlohmann::json or ordered_json.
-template <detail::NlohmannJson Json>
+template <detail::adapters::NlohmannJson Json>
 json::Value from_nlohmann(const Json& value) {
   using Kind = nlohmann::detail::value_t;
   switch (value.type()) {
@@ -200,13 +200,13 @@ json::Value from_nlohmann(const Json& value) {
 }
 
 /// nlohmann::json in structs, handlers, decode() and encode(): takes any JSON.
-template <detail::NlohmannJson Json>
+template <detail::adapters::NlohmannJson Json>
 struct json::Codec<Json> {
   static bool read(View view, Json& out, DecodeFailure& failure) {
-    return godwit::detail::view_to_nlohmann(view, out, failure);
+    return godwit::detail::adapters::view_to_nlohmann(view, out, failure);
   }
   static void write(Writer& writer, const Json& value) {
-    godwit::detail::write_nlohmann(writer, value);
+    godwit::detail::adapters::write_nlohmann(writer, value);
   }
   static Value schema() { return Object{}; }
 };

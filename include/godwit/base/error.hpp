@@ -1,5 +1,9 @@
 // Error: why something did not work, in a form that can cross the wire as a JSON-RPC error object.
 // A plain value; the sentence is written for the person who reads it.
+//
+// What a peer sends is a code, a message and data. How a call ended on this side, such as a
+// timeout, is told by the cause, which never travels: no peer can make an error that passes for one
+// of ours.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +14,28 @@
 
 namespace godwit::inline v0 {
 
+/// How an error came about. Ask with is_timeout() and its kin below.
+enum class Cause : std::uint8_t {
+  /// It was made on this side; the code says the rest.
+  unspecified,
+  /// The other side said so.
+  peer,
+  /// No answer came in time. The other side may have done what was asked.
+  timeout,
+  /// This side took the call back. The other side may have done what was asked.
+  cancelled,
+  /// The connection ended before the answer. The other side may have done what was asked.
+  connection_closed,
+  /// There is no connection (any more), or no session: nothing was done.
+  not_connected,
+  /// Too much is waiting on this side already; nothing was sent.
+  busy,
+  /// What carries the messages brought something else than an answer, such as HTTP 503.
+  carrier,
+  /// The code has a meaning inside this process only.
+  in_process,
+};
+
 struct Error {
   /// JSON-RPC code. The default is "internal error": whoever knows better says so.
   std::int64_t code = -32603;
@@ -17,11 +43,34 @@ struct Error {
   std::string message{};
   /// JSON text of the `data` member; empty means there is none.
   std::string data{};
+  /// Not on the wire.
+  Cause cause = Cause::unspecified;
 
-  bool operator==(const Error&) const = default;
+  /// Whether they look the same on the wire.
+  friend bool operator==(const Error& a, const Error& b) noexcept {
+    return a.code == b.code && a.message == b.message && a.data == b.data;
+  }
 };
 
 /// An internal error with this sentence, the commonest kind below the protocol.
 inline Error error(std::string message) { return Error{.message = std::move(message)}; }
+
+// How a call of this side ended. None of these is true for an error that the other side sent,
+// whatever its code.
+
+/// No answer came in time.
+inline bool is_timeout(const Error& error) noexcept { return error.cause == Cause::timeout; }
+/// This side took the call back.
+inline bool is_cancelled(const Error& error) noexcept { return error.cause == Cause::cancelled; }
+/// There is no connection: it ended before the answer came, or there was none to begin with.
+inline bool is_connection_closed(const Error& error) noexcept {
+  return error.cause == Cause::connection_closed || error.cause == Cause::not_connected;
+}
+/// Too much is waiting on this side already.
+inline bool is_busy(const Error& error) noexcept { return error.cause == Cause::busy; }
+/// It is certain that the other side has not done what was asked, so asking again repeats nothing.
+inline bool is_not_executed(const Error& error) noexcept {
+  return error.cause == Cause::not_connected || error.cause == Cause::busy;
+}
 
 }  // namespace godwit::inline v0

@@ -26,6 +26,11 @@ struct Limits {
   /// places).
   std::size_t json_number_chars = 1'100;
 
+  /// A name, a title or a version by which a peer introduces itself: each of them.
+  std::size_t name_bytes = 1u << 10;
+  /// A URI of the peer. What is longer names nothing here, and is not repeated in an error.
+  std::size_t uri_bytes = 8u << 10;
+
   /// Entries of a batch; each also counts as a request in flight.
   std::size_t batch_entries = 100;
   /// Requests of the peer that are not answered yet; one more is refused as "busy".
@@ -41,8 +46,16 @@ struct Limits {
   std::size_t output_queue_bytes = 1u << 20;
   /// An over-long line is thrown away up to this much before the connection is given up.
   std::size_t discard_bytes = 64u << 20;
-  /// Connections a listener keeps open at once.
+  /// A peer that takes none of what is waiting for it.
+  Duration write_stall = std::chrono::seconds(30);
+  /// Connections a listener keeps open at once. At the bound a quiet connection gives way to a new
+  /// one, first of all one that never said anything.
   std::size_t connections = 10'000;
+  /// Connections of one address; loopback addresses are exempt.
+  std::size_t connections_per_address = 256;
+  /// From the connection to the end of the first message, where no HTTP says how long. Later
+  /// silence is the peer's right.
+  Duration first_message_time = std::chrono::seconds(30);
 
   // TLS.
 
@@ -67,14 +80,25 @@ struct Limits {
   Duration http_request_time = std::chrono::seconds(300);
   /// A connection on which no request is under way.
   Duration http_keep_alive = std::chrono::seconds(75);
-  /// A peer that takes none of what is waiting for it.
-  Duration http_write_stall = std::chrono::seconds(30);
-  /// Connections of one address; the own machine is exempt.
-  std::size_t http_connections_per_address = 256;
+  /// Bodies of requests that have not ended yet, in the whole process; one more byte is refused
+  /// with 503.
+  std::size_t process_body_bytes = 256u << 20;
+  /// Answers with a status of 1xx before the one that counts.
+  std::size_t http_interim_answers = 16;
+  /// Redirects that are followed for one request.
+  std::size_t http_redirects = 3;
   /// One event of an event stream that is read. Answers of servers are larger than requests.
   std::size_t sse_event_bytes = 16u << 20;
   /// Silence on an event stream before a comment is sent, so that no proxy takes it for dead.
   Duration sse_keep_alive = std::chrono::seconds(15);
+  /// Comments on an event stream that is read, in one second: one every few seconds is usual.
+  std::size_t sse_comment_bytes = 64u << 10;
+  /// An identifier of an event that is read. It is sent back in a header field; an event with a
+  /// longer one cannot be resumed after.
+  std::size_t sse_id_bytes = 1u << 10;
+  /// The pause before a stream is asked for again, whatever the server wishes.
+  Duration sse_retry_least = std::chrono::milliseconds(100);
+  Duration sse_retry_most = std::chrono::seconds(60);
 
   // WebSocket.
 
@@ -91,11 +115,23 @@ struct Limits {
 
   // Sessions of stateful clients over HTTP.
 
+  /// At the bound the least recently used idle session of the address that has most gives way.
   std::size_t sessions = 100'000;
+  /// Sessions of one address; at the bound its own least recently used idle one gives way.
+  std::size_t sessions_per_address = 10'000;
   Duration session_idle = std::chrono::minutes(30);
+  /// For a first message after the handshake. It costs a client nothing to begin a session and
+  /// forget it.
+  Duration session_first_message_time = std::chrono::seconds(30);
+  /// Bytes kept for one session between its messages (who the client is, what it can do, what it
+  /// subscribed to), and for all sessions of the process.
+  std::size_t session_bytes = 256u << 10;
+  std::size_t process_session_bytes = 256u << 20;
   /// Answered streams of one session that are kept for a client that lost its connection; the
   /// oldest goes. Those that are open are requests in flight.
   std::size_t session_streams = 64;
+  /// Streams of one session that are sent again at once.
+  std::size_t session_resumptions = 16;
   /// What is kept for a client that comes back to a stream: per stream, and in the process.
   std::size_t stream_events = 1'000;
   std::size_t stream_bytes = 8u << 20;
@@ -103,6 +139,11 @@ struct Limits {
   std::size_t event_store_bytes = 1u << 30;
   /// Requests in flight in the whole process.
   std::size_t process_in_flight = 10'000;
+
+  // Lists that a client gathers over pages.
+
+  std::size_t list_entries = 100'000;
+  std::size_t list_bytes = 64u << 20;
 
   /// The last bytes of a child's stderr that are kept to explain its death.
   std::size_t child_stderr_tail = 64u << 10;

@@ -25,10 +25,10 @@ class GODWIT_API BadResult : public std::exception {
   Error error_;
 };
 
-namespace detail {
+namespace detail::base {
 /// Prints the message to stderr and ends the program.
 [[noreturn]] GODWIT_API void result_misuse(const Error* error) noexcept;
-}  // namespace detail
+}  // namespace detail::base
 
 template <class T>
 class [[nodiscard]] Result {
@@ -80,7 +80,7 @@ class [[nodiscard]] Result {
  private:
   T& checked() {
     if (T* value = std::get_if<0>(&state_)) return *value;
-    detail::result_misuse(std::get_if<1>(&state_));
+    detail::base::result_misuse(std::get_if<1>(&state_));
   }
   T& thrown() {
     if (T* value = std::get_if<0>(&state_)) return *value;
@@ -88,7 +88,7 @@ class [[nodiscard]] Result {
   }
   Error& reason() {
     if (Error* error = std::get_if<1>(&state_)) return *error;
-    detail::result_misuse(nullptr);
+    detail::base::result_misuse(nullptr);
   }
 
   std::variant<T, Error> state_;
@@ -105,17 +105,17 @@ class [[nodiscard]] Result<void> {
   explicit operator bool() const noexcept { return !error_.has_value(); }
   bool has_value() const noexcept { return !error_.has_value(); }
   void operator*() const {
-    if (error_) detail::result_misuse(&*error_);
+    if (error_) detail::base::result_misuse(&*error_);
   }
   void value() const {
     if (error_) throw BadResult(*error_);
   }
   const Error& error() const& {
-    if (!error_) detail::result_misuse(nullptr);
+    if (!error_) detail::base::result_misuse(nullptr);
     return *error_;
   }
   Error&& error() && {
-    if (!error_) detail::result_misuse(nullptr);
+    if (!error_) detail::base::result_misuse(nullptr);
     return std::move(*error_);
   }
 

@@ -63,6 +63,7 @@ struct ClientTls {
 /// How one request is made.
 struct RequestOptions {
   /// How long the server may be silent; Limits::call_timeout if not set. Progress starts it anew.
+  /// For a list that comes in pages it is the time for all of them together.
   std::optional<Duration> timeout{};
   /// With this the server is asked to report progress.
   std::function<void(const Progress&)> on_progress{};
@@ -89,6 +90,11 @@ struct ClientOptions {
   /// How long a server may take to answer the question whether it is stateless; many older ones
   /// never answer what they do not know.
   Duration probe_timeout = std::chrono::seconds(5);
+  /// From the start of the session until the server is known; also with a program that is fetched
+  /// before it runs, as `npx` does the first time.
+  Duration start_timeout = std::chrono::seconds(60);
+  /// The same after the server sent something that is no message: it is probably no server at all.
+  Duration garbage_timeout = std::chrono::seconds(10);
   /// From an earlier session with this server.
   std::optional<Verdict> verdict{};
 

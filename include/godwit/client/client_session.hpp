@@ -80,6 +80,11 @@ class GODWIT_API ClientSession {
   /// have no revision in common.
   void start(rpc::Peer& peer, Function<void(Result<void>)> done);
 
+  /// After a start that failed: whether the connection ended while the server was asked if it is
+  /// stateless. Some older servers exit when they see the question; begin a new connection with
+  /// Lifecycle::stateful then.
+  bool ended_at_probe() const noexcept;
+
   // The server, once started. Untrusted: for display, not for decisions.
 
   bool ready() const noexcept;

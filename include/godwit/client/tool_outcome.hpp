@@ -17,21 +17,15 @@
 
 namespace godwit::inline v0 {
 
-/// True if the tool itself failed (a result with isError), as opposed to the request: the message
-/// is the tool's own text.
-inline bool is_tool_error(const Error& error) noexcept {
-  return error.code == mcp::code::tool_error;
-}
-
 /// All text in the content, one block per line.
 GODWIT_API std::string joined_text(const ToolResult& result);
 
-namespace detail {
+namespace detail::client {
 /// The JSON that a typed call reads: the structured content, or else the first text. Also the error
 /// if there is neither.
 GODWIT_API Result<std::string_view> structured_text(const ToolResult& result);
 GODWIT_API Error not_expected(std::string_view tool, const Error& reason);
-}  // namespace detail
+}  // namespace detail::client
 
 /// The result as an Out: std::string gets the joined text, ToolResult everything, void nothing but
 /// success; any other type is decoded from the structured content, or from the JSON in the first
@@ -46,10 +40,10 @@ Result<Out> outcome_as(std::string_view tool, ToolResult result) {
   } else if constexpr (std::same_as<Out, std::string>) {
     return joined_text(result);
   } else {
-    const Result<std::string_view> text = detail::structured_text(result);
-    if (!text) return detail::not_expected(tool, text.error());
+    const Result<std::string_view> text = detail::client::structured_text(result);
+    if (!text) return detail::client::not_expected(tool, text.error());
     Result<Out> out = json::decode<Out>(*text);
-    if (!out) return detail::not_expected(tool, out.error());
+    if (!out) return detail::client::not_expected(tool, out.error());
     return out;
   }
 }

@@ -28,8 +28,8 @@ struct GODWIT_API Access {
   /// (A page can make a name point here, but not a number.)
   bool wide = false;
 
-  /// Why the request is refused with 403; nothing if it may pass. No Origin at all is fine: only
-  /// browsers send it.
+  /// Why the request is refused with 403; nothing if it may pass. No Origin at all is fine, since
+  /// only browsers send it, unless Sec-Fetch-Site says that a page of another origin asks.
   std::optional<std::string> refusal(const Request& request) const;
   /// The listed origin of this request, to be told to the browser (CORS); empty if it has none.
   std::string_view listed_origin(const Request& request) const noexcept;

@@ -22,6 +22,9 @@ class GODWIT_API Exchange {
     virtual ~Owner();
     /// The client went away before the answer was complete. The Exchange is over.
     virtual void on_gone() = 0;
+    /// The client has taken what unsent() counted: there is room for more. Never called from inside
+    /// a call to the Exchange. Whoever sends much sends it in pieces, one for each of these.
+    virtual void on_drained() {}
   };
 
   virtual ~Exchange();
@@ -38,7 +41,8 @@ class GODWIT_API Exchange {
   /// Ends the connection in the middle of an answer, so that nobody takes it for complete.
   virtual void abort() = 0;
 
-  /// Bytes of the answer that the client has not taken yet.
+  /// Bytes of the answer that the client has not taken yet. Once they are more than none, the owner
+  /// is told by on_drained() when they are none again.
   virtual std::size_t unsent() const noexcept = 0;
   /// Must be set before the call that brought the request returns without an answer. It outlives
   /// the Exchange.

@@ -1,6 +1,7 @@
-// HttpClient: HTTP/1.1 requests on a loop. Connections are kept and used again. Nothing is followed
-// and nothing is decided for the program: a redirect is an answer like any other, so that no
-// credential ever goes to an address the program did not name.
+// HttpClient: HTTP/1.1 requests on a loop. Connections are kept and used again. Nothing is decided
+// for the program: a redirect is an answer like any other, unless the request says that it may be
+// followed, and then only within its origin, so that no credential ever goes to a server the
+// program did not name.
 //
 // Owner: the program; the Loop outlives it. Requests that are under way when it is destroyed go on.
 // Threads: the one that drives the loop.
@@ -37,6 +38,9 @@ struct HttpRequest {
   /// no connection that has been idle for long, and fails rather than going out a second time. By
   /// default the method decides (RFC 9110 9.2.2): all but POST, PATCH and CONNECT may.
   std::optional<bool> repeatable{};
+  /// A 307 or 308 that stays within the origin is followed, with the same method, fields and body,
+  /// at most Limits::http_redirects times.
+  bool follow_redirects = false;
 };
 
 /// All from the loop, never inside a call; those that are empty are left out. on_end comes once, as
@@ -49,7 +53,7 @@ struct HttpCallbacks {
 };
 
 struct HttpClientOptions {
-  /// http_line_bytes and the like for what comes back; http_write_stall for what goes out.
+  /// http_line_bytes and the like for what comes back; write_stall for what goes out.
   Limits limits{};
   Duration connect_timeout = std::chrono::seconds(10);
   /// Connections that wait for the next request: how many of one origin, and how long.

@@ -5,8 +5,10 @@
 // polite way. Threads: the one that drives the loop.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,12 +48,19 @@ struct HttpServerOptions {
   Limits limits{};
   Log log{};
   /// Whether clients on the own machine, such as a proxy in front, may have more connections than
-  /// Limits::http_connections_per_address.
+  /// Limits::connections_per_address.
   bool loopback_exempt = true;
+  /// At the bound of connections one that waits for its next request gives way to a new one. If
+  /// none does, or there are few of them, this is asked, for handlers that keep upgraded streams:
+  /// may close one of those, at once. False if there is none.
+  std::function<bool()> make_room{};
   /// Several servers of this user listen on the same port, typically one per thread.
   bool share_port = false;
   /// If set, only HTTPS is spoken.
   std::optional<TlsContext> tls{};
+  /// Where bytes of bodies are counted (Limits::process_body_bytes): servers that are given the
+  /// same one share the bound. One of its own if not given.
+  std::shared_ptr<std::atomic<std::size_t>> body_bytes{};
 };
 
 class GODWIT_API HttpServer {

@@ -44,7 +44,4 @@ struct GODWIT_API Proxies {
   bool operator==(const Proxies&) const = default;
 };
 
-/// A name or address of the own machine.
-GODWIT_API bool is_loopback(std::string_view host) noexcept;
-
 }  // namespace godwit::inline v0::http

@@ -24,7 +24,8 @@ class GODWIT_API ResponseParser {
   enum class Event : std::uint8_t {
     /// More bytes are needed.
     none,
-    /// status() and fields() are there. Responses 1xx but 101 are skipped.
+    /// status() and fields() are there. Responses 1xx but 101 are skipped, at most
+    /// Limits::http_interim_answers of them.
     head,
     /// body() is the next piece of the body.
     body,

@@ -41,6 +41,8 @@ class GODWIT_API SseDecoder {
   /// What to send as Last-Event-ID: the last id of any event so far; empty if there was none.
   const std::string& last_id() const noexcept { return last_id_; }
   const Error& error() const noexcept { return error_; }
+  /// Bytes so far that brought no data: comments, lines that mean nothing, events without data.
+  std::uint64_t idle_bytes() const noexcept { return idle_bytes_; }
 
  private:
   bool find_line(std::string_view& line);
@@ -65,7 +67,9 @@ class GODWIT_API SseDecoder {
   bool has_data_ = false;
   bool has_id_ = false;
   std::optional<std::uint64_t> retry_;
+  std::size_t event_bytes_ = 0;  // its lines
 
+  std::uint64_t idle_bytes_ = 0;
   SseEvent event_;
   std::string last_id_;
   Error error_;

@@ -26,6 +26,10 @@ struct GODWIT_API Url {
   /// What a reference such as "/messages?s=1" means here (RFC 3986 5.2). May leave the origin.
   Result<Url> resolve(std::string_view reference) const;
 
+  /// For people: the address that a reference of a server means here, in quotes if it cannot be
+  /// one. Without a fragment, user name and password, and shortened if it is very long.
+  std::string describe(std::string_view reference) const;
+
   bool secure() const noexcept { return scheme == "https" || scheme == "wss"; }
   /// What belongs into the Host field: the port only if it is not the scheme's own.
   std::string authority() const;

@@ -26,4 +26,8 @@ struct GODWIT_API Address {
   bool operator==(const Address&) const = default;
 };
 
+/// A name or address of the own machine: "localhost" and names below it, 127.0.0.0/8, ::1. A name
+/// that only looks like one, such as "127.evil.example", is none.
+GODWIT_API bool is_loopback(std::string_view host) noexcept;
+
 }  // namespace godwit::inline v0

@@ -23,8 +23,12 @@
 namespace godwit::inline v0 {
 
 struct ListenerOptions {
-  /// Connections open at once; one more is accepted and closed right away.
+  /// Connections open at once; one more is accepted and closed right away, unless there is room
+  /// for it after make_room().
   std::size_t connections = Limits{}.connections;
+  /// If set, called for a connection that finds no place, also if the process is out of
+  /// descriptors: may close the stream of another one, at once. False if there is none.
+  std::function<bool()> make_room{};
   /// The same for the connections of one address, of IPv6 of one /64, which is what one customer
   /// gets; 0 is no bound. Each Listener counts for itself.
   std::size_t per_address = 0;

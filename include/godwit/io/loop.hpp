@@ -2,8 +2,12 @@
 //
 // Owner: the program. A Loop outlives everything made on it.
 // Threads: one thread at a time drives it (run, run_for, poll); only post() and stop() may be
-// called from any thread. Callbacks run on the driving thread. Exceptions of callbacks leave run()
-// or poll(); calling it again goes on with the next callback.
+// called from any thread. Callbacks run on the driving thread.
+//
+// Exceptions of callbacks, posted work among them, leave run() or poll(); calling it again goes on
+// with the next callback, and run(log) does so by itself. What godwit itself runs on a loop lets
+// none out: the end of memory ends the request or the connection that met it, with a line in the
+// log.
 //
 // In a program with its own event loop: watch fd() for reading and call poll() when it is readable.
 #pragma once
@@ -14,14 +18,15 @@
 #include "godwit/base/clock.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/base/log.hpp"
 
 namespace godwit::inline v0 {
 
 class Loop;
-namespace detail {
+namespace detail::io {
 struct LoopCore;
 LoopCore& core(Loop& loop) noexcept;
-}  // namespace detail
+}  // namespace detail::io
 
 class GODWIT_API Loop {
  public:
@@ -37,6 +42,9 @@ class GODWIT_API Loop {
   /// stream being read or waiting to write, no process, no listener, no posted work, no Work guard.
   /// Gives the number of callbacks run.
   std::size_t run();
+  /// The same for programs that go on: what a callback throws is written to the log, and the loop
+  /// runs on with the next one.
+  void run(const Log& log) noexcept;
   /// The same for at most this long.
   std::size_t run_for(Duration duration);
   /// Runs what is ready and never waits.
@@ -58,8 +66,8 @@ class GODWIT_API Loop {
   bool on_loop_thread() const noexcept;
 
  private:
-  friend detail::LoopCore& detail::core(Loop& loop) noexcept;
-  std::unique_ptr<detail::LoopCore> core_;
+  friend detail::io::LoopCore& detail::io::core(Loop& loop) noexcept;
+  std::unique_ptr<detail::io::LoopCore> core_;
 };
 
 /// Keeps run() waiting although nothing else does. Any thread; the Loop must outlive it.
@@ -71,7 +79,7 @@ class GODWIT_API Loop::Work {
   Work& operator=(Work&& other) noexcept;
 
  private:
-  detail::LoopCore* core_ = nullptr;
+  detail::io::LoopCore* core_ = nullptr;
 };
 
 }  // namespace godwit::inline v0

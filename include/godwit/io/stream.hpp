@@ -22,11 +22,11 @@
 namespace godwit::inline v0 {
 
 class Stream;
-namespace detail {
+namespace detail::io {
 struct StreamState;
 Stream make_stream(std::shared_ptr<StreamState> state) noexcept;
 StreamState& state_of(Stream& stream) noexcept;
-}  // namespace detail
+}  // namespace detail::io
 
 class GODWIT_API Stream {
  public:
@@ -98,10 +98,10 @@ class GODWIT_API Stream {
   void attach(std::shared_ptr<void> companion) noexcept;
 
  private:
-  friend Stream detail::make_stream(std::shared_ptr<detail::StreamState> state) noexcept;
-  friend detail::StreamState& detail::state_of(Stream& stream) noexcept;
-  explicit Stream(std::shared_ptr<detail::StreamState> state) noexcept;
-  std::shared_ptr<detail::StreamState> state_;
+  friend Stream detail::io::make_stream(std::shared_ptr<detail::io::StreamState> state) noexcept;
+  friend detail::io::StreamState& detail::io::state_of(Stream& stream) noexcept;
+  explicit Stream(std::shared_ptr<detail::io::StreamState> state) noexcept;
+  std::shared_ptr<detail::io::StreamState> state_;
 };
 
 }  // namespace godwit::inline v0

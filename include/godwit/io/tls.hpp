@@ -23,10 +23,10 @@
 namespace godwit::inline v0 {
 
 class TlsContext;
-namespace detail {
+namespace detail::io {
 struct TlsCore;
 TlsCore& core(const TlsContext& context) noexcept;
-}  // namespace detail
+}  // namespace detail::io
 
 /// Files are in PEM form.
 struct TlsServerOptions {
@@ -76,9 +76,9 @@ class GODWIT_API TlsContext {
   bool is_server() const noexcept;
 
  private:
-  friend detail::TlsCore& detail::core(const TlsContext& context) noexcept;
-  explicit TlsContext(std::shared_ptr<detail::TlsCore> core) noexcept;
-  std::shared_ptr<detail::TlsCore> core_;
+  friend detail::io::TlsCore& detail::io::core(const TlsContext& context) noexcept;
+  explicit TlsContext(std::shared_ptr<detail::io::TlsCore> core) noexcept;
+  std::shared_ptr<detail::io::TlsCore> core_;
 };
 
 /// TLS over a connection, which it takes over; nothing may be reading it. The handshake begins with

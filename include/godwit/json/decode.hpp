@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@
 
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
+#include "godwit/base/work.hpp"
 #include "godwit/json/codec.hpp"
 #include "godwit/json/document.hpp"
 
@@ -70,30 +72,42 @@ class GODWIT_API DecodeFailure {
   void clear();
 
   /// Reading a variant tries one shape after the other, and variants inside variants multiply that.
-  /// This bounds the work a hostile text can cause: a budget for the outermost variant, in
-  /// proportion to its size, from which everything that is read inside is paid.
+  /// This bounds the work a hostile text can cause: everything that is read inside of variants is
+  /// paid from a budget in proportion to the text. Values are counted, and the bytes of them.
   void enter_variant(View view) noexcept {
-    if (variants_++ > 0) return;
-    budget_ = 100'000 + 16 * static_cast<std::uint64_t>(view.weight());
-    exhausted_ = false;
+    if (variants_++ == 0) grant(view);
   }
   void leave_variant() noexcept { --variants_; }
   /// False if the budget is used up, as the message says then. Free outside of variants.
   bool spend(std::size_t steps = 1) {
+    godwit::detail::base::count_work(steps);
     if (variants_ == 0) return true;
-    if (exhausted_ || budget_ < steps) return give_up();
-    budget_ -= steps;
+    if (exhausted_ || steps_ < steps) return give_up();
+    steps_ -= steps;
     return true;
   }
+  /// For bytes that are copied or walked over.
+  bool spend_bytes(std::size_t bytes) {
+    if (variants_ == 0) return true;
+    if (exhausted_ || bytes_ < bytes) return give_up();
+    bytes_ -= bytes;
+    return true;
+  }
+  /// For a copy of a whole value.
+  bool spend_value(View view) { return variants_ == 0 || spend_all(view); }
   bool exhausted() const noexcept { return exhausted_; }
 
  private:
+  void grant(View variant) noexcept;
+  bool spend_all(View view);
   bool give_up();
 
   std::string path_;
   std::string message_;
-  std::uint64_t budget_ = 0;
+  std::uint64_t steps_ = 100'000;
+  std::uint64_t bytes_ = 0;
   std::uint32_t variants_ = 0;
+  bool granted_bytes_ = false;
   bool exhausted_ = false;
 };
 
@@ -282,14 +296,95 @@ void list_kinds(std::vector<std::string_view>& kinds) {
   }
 }
 
+/// The only text that a T can be; empty if there are others.
+template <class T>
+consteval std::string_view constant_text() {
+  if constexpr (requires { Codec<T>::constant; }) {
+    return Codec<T>::constant;
+  } else if constexpr (std::is_enum_v<T> && !Customised<T>) {
+    return enum_names<T>.size() == 1 ? enum_names<T>[0].second : std::string_view();
+  } else {
+    return {};
+  }
+}
+
+/// A member whose text is always the same, by which a struct is told from others.
+struct Tag {
+  std::string_view name{};
+  std::string_view text{};
+};
+
+/// The first such member of a struct; one without a name if there is none.
+template <class T>
+consteval Tag tag_of() {
+  Tag tag;
+  if constexpr (Struct<T>) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      const auto look = [&](std::string_view name, std::string_view text) {
+        if (tag.name.empty() && !text.empty()) tag = {name, text};
+      };
+      (look(wire_names<T>[I], constant_text<FieldType<T, I>>()), ...);
+    }(std::make_index_sequence<field_count<T>>{});
+  }
+  return tag;
+}
+
+/// Reads the tags of an object, so that a variant tries only what they do not rule out. Mostly all
+/// alternatives have a tag of the same name, which is looked for once.
+class TagReader {
+ public:
+  explicit TagReader(View object) noexcept : object_(object) {}
+
+  /// False if there is a member of this name and it is something else.
+  bool may_be(const Tag& tag, DecodeFailure& failure) {
+    if (!same_name(name_, tag.name)) {
+      failure.spend(object_.size());
+      name_ = tag.name;
+      found_ = object_.find(name_);
+    }
+    std::string_view text;
+    return !found_ || (found_.get(text) && same_name(text, tag.text));
+  }
+  /// The member that was looked for last.
+  std::string_view name() const noexcept { return name_; }
+  View found() const noexcept { return found_; }
+
+ private:
+  View object_;
+  std::string_view name_{};
+  View found_{};
+};
+
+/// None of the alternatives has the tag that came.
+template <class... A>
+bool no_tag(const TagReader& tags, DecodeFailure& failure) {
+  std::string_view allowed[sizeof...(A)];
+  std::size_t count = 0;
+  for (const Tag& tag : {tag_of<A>()...}) {
+    if (tag.name == tags.name()) allowed[count++] = tag.text;
+  }
+  failure.not_in(std::span(allowed, count), tags.found());
+  return failure.inside(tags.name());
+}
+
 template <class... A>
 bool read_variant(View view, std::variant<A...>& out, DecodeFailure& failure) {
   // The first alternative that fits wins. A list of short strings that are tried as two types
   // each must stay well within the budget.
   constexpr std::size_t price = 4;
   std::vector<DecodeFailure> reasons;
+  TagReader tags(view);
+  bool ruled_out = false;
   const auto attempt = [&]<class T>(std::type_identity<T>) {
-    if (!may_be<T>(view) || failure.exhausted() || !failure.spend(price)) return false;
+    if (!may_be<T>(view) || failure.exhausted()) return false;
+    constexpr Tag tag = tag_of<T>();
+    if constexpr (!tag.name.empty()) {
+      if (!tags.may_be(tag, failure)) {
+        ruled_out = true;
+        return false;
+      }
+    }
+    if (!failure.spend(price)) return false;
     if (read(view, out.template emplace<T>(), failure)) return true;
     if (!failure.exhausted()) reasons.push_back(failure.take());
     return false;
@@ -298,6 +393,7 @@ bool read_variant(View view, std::variant<A...>& out, DecodeFailure& failure) {
   const bool good = (attempt(std::type_identity<A>{}) || ...);
   failure.leave_variant();
   if (good || failure.exhausted()) return good;
+  if (reasons.empty() && ruled_out) return no_tag<A...>(tags, failure);
   if (reasons.empty()) {
     std::vector<std::string_view> kinds;
     list_kinds<std::variant<A...>>(kinds);
@@ -439,19 +535,19 @@ bool read(View view, T& out, DecodeFailure& failure) {
   if constexpr (Customised<T>) {
     return Codec<T>::read(view, out, failure);
   } else if constexpr (std::same_as<T, Value>) {
-    if (!failure.spend(view.weight())) return false;
+    if (!failure.spend_value(view)) return false;
     out = Value(view);
     return true;
   } else if constexpr (std::same_as<T, View>) {
     out = view;
     return true;
   } else if constexpr (AnyJson<T>) {
-    if (!failure.spend(view.weight())) return false;
-    out.text = view.source();
-    return true;
+    std::size_t walked = 0;
+    out.text = view.source(walked);
+    return failure.spend_bytes(walked);
   } else if constexpr (AnyObject<T>) {
     if (!view.is_object()) return failure.expected("an object", view);
-    if (!failure.spend(view.weight())) return false;
+    if (!failure.spend_value(view)) return false;
     Value object(view);
     out = std::move(*object.as_object());
     return true;
@@ -470,7 +566,7 @@ bool read(View view, T& out, DecodeFailure& failure) {
   } else if constexpr (Text<T>) {
     std::string_view text;
     if (!view.get(text)) return failure.expected("a string", view);
-    if (!failure.spend(text.size() / 1024)) return false;
+    if (!failure.spend_bytes(text.size())) return false;
     if constexpr (std::same_as<T, std::string>) {
       out.assign(text);
     } else {

@@ -16,7 +16,7 @@
 
 namespace godwit::inline v0::json {
 
-/// Appends the JSON form of a value.
+/// Appends the JSON form of a value. Throws TypeError for a value of an enum that has no name.
 template <class T>
 void write(Writer& writer, const T& value);
 
@@ -80,10 +80,9 @@ void write(Writer& writer, const T& value) {
   } else if constexpr (std::is_enum_v<T>) {
     const std::string_view name = enum_name(value);
     if (name.empty()) {
-      writer.value(static_cast<std::underlying_type_t<T>>(value));  // a value nobody named
-    } else {
-      writer.value(name);
+      no_enum_name(type_name<T>(), std::to_string(+static_cast<std::underlying_type_t<T>>(value)));
     }
+    writer.value(name);
   } else if constexpr (Optional<T>) {
     if (value) {
       write(writer, *value);

@@ -35,6 +35,8 @@ struct Literal {
 
 template <detail::FixedText text>
 struct Codec<Literal<text>> {
+  /// What tells variants which alternative to try.
+  static constexpr std::string_view constant = text.view();
   static bool read(View view, Literal<text>&, DecodeFailure& failure) {
     std::string_view got;
     if (view.get(got) && got == text.view()) return true;

@@ -128,6 +128,7 @@ Value schema_for(SchemaBuilder& builder) {
   } else if constexpr (Text<T>) {
     return Object{{"type", "string"}};
   } else if constexpr (std::is_enum_v<T>) {
+    check_enum_names<T>();
     Array names;
     for (const auto& [value, name] : enum_names<T>) names.emplace_back(name);
     return Object{{"type", "string"}, {"enum", std::move(names)}};

@@ -201,6 +201,8 @@ class GODWIT_API Object {
   Value& operator[](std::string_view key);
   /// Sets or replaces.
   void set(std::string key, Value value);
+  /// Adds a member without looking whether there is one of that name, which there must not be.
+  void append(std::string key, Value value);
   bool erase(std::string_view key);
 
   std::size_t size() const noexcept { return members_.size(); }

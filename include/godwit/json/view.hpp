@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "godwit/base/export.hpp"
 
@@ -31,6 +32,7 @@ enum class Type : std::uint8_t { null, boolean, number, string, array, object };
 /// "null", "boolean", "number", "string", "array", "object".
 GODWIT_API std::string_view to_string(Type type) noexcept;
 
+class DecodeFailure;
 class Document;
 class Members;
 class Items;
@@ -83,14 +85,22 @@ class NameFilter {
   std::uint64_t marks_ = 0;
 };
 
+/// A value of the tape, and where it stands in the source.
+struct Place {
+  std::uint32_t word = 1;
+  std::uint32_t offset = 0;
+};
+
 /// Where the words, the strings and the source of a Document are.
 struct Tape {
   const std::uint64_t* words = nullptr;
   const char* strings = nullptr;
   std::string_view source{};
-  /// The last place whose position in the source was worked out; see View::source().
-  mutable std::uint32_t known_index = 1;
-  mutable std::size_t known_offset = 0;
+  /// For View::source(): the last place that was asked for, the bytes that were walked so far, and
+  /// places at even distances once that was much.
+  mutable Place known{};
+  mutable std::size_t walked = 0;
+  mutable std::vector<Place> places{};
 };
 }  // namespace detail
 
@@ -198,11 +208,15 @@ class GODWIT_API View {
   /// A name that occurs twice in this object, if any.
   std::optional<std::string_view> duplicate_key() const;
 
-  /// The bytes this value was written with. Walks the source from the last place asked for, so
-  /// asking in document order is linear over the whole document. Not for several threads at once.
-  std::string_view source() const noexcept;
+  /// The bytes this value was written with. Walks the source from the last place asked for; who
+  /// often asks for earlier ones makes it remember places. Either way the cost is linear in the
+  /// document and in what is asked for. Not for several threads at once.
+  std::string_view source() const;
+  /// The same, adding to `walked` the bytes that were looked at.
+  std::string_view source(std::size_t& walked) const;
 
  private:
+  friend class DecodeFailure;
   friend class Document;
   friend class Members;
   friend class Items;

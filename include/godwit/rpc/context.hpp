@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "godwit/base/export.hpp"
 #include "godwit/json/encode.hpp"
@@ -45,6 +46,10 @@ class GODWIT_API Context {
   T* user() const noexcept {
     return static_cast<T*>(user_);
   }
+  /// For middleware: a short text about the call that Outcome::label() has again, e.g. which of
+  /// several things the method was asked for. The last one set counts.
+  void set_label(std::string label) { label_ = std::move(label); }
+  const std::string& label() const noexcept { return label_; }
   /// Stops when the peer takes its request back or goes away. A plain handler is done before either
   /// could be noticed, so its token never stops.
   std::stop_token cancelled() const { return request_ ? request_->cancelled() : std::stop_token(); }
@@ -69,6 +74,7 @@ class GODWIT_API Context {
   json::View id_{};
   json::View params_{};
   void* user_ = nullptr;
+  std::string label_;
   std::shared_ptr<detail::InFlight> request_;
 };
 

@@ -25,7 +25,8 @@ inline constexpr std::int64_t reserved_last = -32000;
 inline constexpr std::int64_t server_first = -32099;
 inline constexpr std::int64_t server_last = -32000;
 
-/// Outcomes of a call that never travelled: the connection closed, no answer came in time.
+/// Outcomes of a call that never travelled: the connection closed, no answer came in time. Servers
+/// use the same numbers for whatever they like: is_timeout() and its kin tell the two apart.
 inline constexpr std::int64_t connection_closed = -32000;
 inline constexpr std::int64_t request_timeout = -32001;
 /// Outcome of a call that its own side took back.
@@ -74,7 +75,8 @@ GODWIT_API std::string_view to_string(ErrorKind kind) noexcept;
 GODWIT_API bool is_client_fault(std::int64_t code) noexcept;
 
 /// One sentence for a person: whose fault, which kind, what was said.
-/// `client error: Method not found (-32601): there is no method "nope"`.
+/// `client error: Method not found (-32601): there is no method "nope"`,
+/// `timeout: no answer to "measure" within 60 s`.
 GODWIT_API std::string explain(const Error& error);
 
 // Errors to answer with. The detail is for the peer to read; leave it out if there is nothing to
@@ -85,6 +87,8 @@ GODWIT_API Error method_not_found(std::string_view method);
 GODWIT_API Error invalid_params(std::string detail = {});
 GODWIT_API Error internal_error(std::string detail = {});
 GODWIT_API Error server_error(ServerErrorCode code, std::string message);
+/// The reason to close a connection with; it is never sent.
+GODWIT_API Error connection_closed(std::string message);
 /// An error of the application. Throws std::invalid_argument for a code of the reserved range.
 GODWIT_API Error application_error(std::int64_t code, std::string message);
 

@@ -67,24 +67,62 @@ class GODWIT_API Handler {
 
 GODWIT_API Error params_error(const json::DecodeFailure& failure);
 
+/// Has one call operator, so that its parameters can be seen.
 template <class F>
-struct Signature : Signature<decltype(&F::operator())> {};
+concept Callable =
+    std::is_pointer_v<F> || std::is_member_function_pointer_v<F> || requires { &F::operator(); };
+
+template <class F>
+struct CallOperator {
+  static_assert(Callable<F>,
+                "godwit: a handler has one call operator whose parameters say what it takes; write "
+                "the types out instead of auto, and wrap overloads in a lambda");
+  using type = void (*)();
+};
+template <class F>
+  requires requires { &F::operator(); }
+struct CallOperator<F> {
+  using type = decltype(&F::operator());
+};
+template <class F>
+  requires std::is_member_function_pointer_v<F>
+struct CallOperator<F> {
+  static_assert(!std::is_member_function_pointer_v<F>,
+                "godwit: a member function needs its object: wrap both in a lambda");
+  using type = void (*)();
+};
+
+template <class F>
+struct CallSignature;
 template <class R, class... A>
-struct Signature<R (*)(A...)> {
+struct CallSignature<R (*)(A...)> {
   using Return = R;
   using Arguments = std::tuple<A...>;
 };
 template <class R, class... A>
-struct Signature<R (*)(A...) noexcept> : Signature<R (*)(A...)> {};
+struct CallSignature<R (*)(A...) noexcept> : CallSignature<R (*)(A...)> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...)> : Signature<R (*)(A...)> {};
+struct CallSignature<R (C::*)(A...)> : CallSignature<R (*)(A...)> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
+struct CallSignature<R (C::*)(A...) const> : CallSignature<R (*)(A...)> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) noexcept> : Signature<R (*)(A...)> {};
+struct CallSignature<R (C::*)(A...)&> : CallSignature<R (*)(A...)> {};
 template <class C, class R, class... A>
-struct Signature<R (C::*)(A...) const noexcept> : Signature<R (*)(A...)> {};
+struct CallSignature<R (C::*)(A...) const&> : CallSignature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct CallSignature<R (C::*)(A...) noexcept> : CallSignature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct CallSignature<R (C::*)(A...) const noexcept> : CallSignature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct CallSignature<R (C::*)(A...) & noexcept> : CallSignature<R (*)(A...)> {};
+template <class C, class R, class... A>
+struct CallSignature<R (C::*)(A...) const & noexcept> : CallSignature<R (*)(A...)> {};
 
+/// What a handler takes and returns: a function pointer, or an object with one call operator.
+template <class F>
+struct Signature : CallSignature<typename CallOperator<F>::type> {};
+template <class F>
+struct Signature<F*> : CallSignature<F*> {};
 template <class T>
 struct IsReply : std::false_type {};
 template <class T>
@@ -370,7 +408,7 @@ class BlockingHandler final : public Handler {
 /// Marks a handler that may take long or wait: it runs on the Router's executor, so it never holds
 /// up another call of the same connection.
 template <class F>
-detail::Blocking<std::remove_cvref_t<F>> blocking(F&& function) {
+detail::Blocking<std::decay_t<F>> blocking(F&& function) {
   return {std::forward<F>(function)};
 }
 

@@ -7,6 +7,7 @@
 //     if (auto* request = std::get_if<rpc::Request>(parsed->single())) …
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/json/value.hpp"
+#include "godwit/json/view.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/rules.hpp"
@@ -71,6 +73,12 @@ using ClientMessage = std::variant<Request, Notification>;
 using ServerMessage = std::variant<Notification, Response, ErrorResponse>;
 
 /// The message if it may travel that way; otherwise invalid_request with the reason.
+/// What a text is before it is read in full, for those who carry it: something that wants to be
+/// done (a request or notification), an answer, or neither. An answer whose id is there twice is
+/// neither, since two readers would see two answers.
+enum class Role : std::uint8_t { none, call, answer };
+GODWIT_API Role role_of(json::View message);
+
 GODWIT_API Result<ClientMessage> as_client_message(Message message);
 GODWIT_API Result<ServerMessage> as_server_message(Message message);
 

@@ -51,7 +51,9 @@ class Peer;
 struct PeerOptions {
   Rules rules{};
   Limits limits{};
-  Log log{};
+  /// Errors, which are bugs of handlers and callbacks, go to stderr if not given; `Log()` says
+  /// nothing.
+  Log log = Log::to_stderr(LogLevel::error);
   /// Must outlive the peer.
   const Clock* clock = &steady_clock();
   IdStyle ids = IdStyle::sequential;
@@ -66,6 +68,9 @@ struct PeerOptions {
   /// Called once, when no call can get an answer any more, just before those that wait fail: for
   /// protocols that keep something of their own per connection.
   std::function<void(const Error& reason)> ended{};
+  /// Called with what the other side sent and what is no message (nothing, if it was too long to be
+  /// kept). The text is good during the call only.
+  std::function<void(std::string_view text)> garbage{};
   /// Anything of the program's; handlers get it from their Context.
   std::shared_ptr<void> user{};
   /// Makes `user` for each peer anew, when the peer is made: for options that many connections
@@ -103,6 +108,8 @@ class GODWIT_API Poster {
   explicit Poster(std::shared_ptr<detail::Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
   /// Runs the work in the peer's next process(). What it throws goes to the log.
   void operator()(Function<void()> work) const;
+  /// Whether the peer has closed.
+  bool closed() const;
 
  private:
   std::shared_ptr<detail::Mailbox> mailbox_;
@@ -145,13 +152,15 @@ class GODWIT_API Peer final : public Receiver {
   void receive(json::View message);
   void on_message(std::string_view message, std::size_t spare) override;
   void on_unreadable(const Error& error) override;
+  /// Fails the call that travels under this id.
+  void on_failure(const Id& id, const Error& error) override;
   /// The other side will send nothing more: waiting calls fail, requests in flight are told to
   /// stop, but what they answer is still sent.
   void end_of_input(const Error& reason);
   /// Fails every waiting call with this reason and cancels every request in flight. Nothing is sent
   /// any more, not even the answer of a handler that is just running.
   void on_close(const Error& reason) override;
-  void close() { on_close(Error{.code = code::connection_closed, .message = "closed"}); }
+  void close() { on_close(connection_closed("closed")); }
   bool closed() const noexcept;
 
   // Own calls.

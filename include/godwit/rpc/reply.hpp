@@ -90,7 +90,8 @@ class Reply {
     if (const auto request = std::exchange(request_, nullptr)) {
       try {
         request->fail(Error{.message = "Internal error: the request was dropped unanswered"});
-      } catch (...) {  // no memory for the answer: the peer sees a timeout instead
+      } catch (...) {  // no memory for the words
+        request->threw(std::current_exception());
       }
     }
   }

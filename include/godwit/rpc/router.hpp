@@ -39,13 +39,19 @@ namespace godwit::inline v0::rpc {
 /// it.
 class GODWIT_API Outcome {
  public:
-  Outcome(std::string_view method, bool notification, Duration took) noexcept
-      : method_(method), notification_(notification), took_(took) {}
+  Outcome(std::string_view method, bool notification, Duration took,
+          std::string_view label = {}) noexcept
+      : method_(method), label_(label), notification_(notification), took_(took) {}
   Outcome(const Outcome&) = delete;
   Outcome& operator=(const Outcome&) = delete;
 
   std::string_view method() const noexcept { return method_; }
+  /// What middleware said about the call (Context::set_label); empty if nothing.
+  std::string_view label() const noexcept { return label_; }
   bool is_notification() const noexcept { return notification_; }
+  /// Nobody waits for it any more: the caller took it back, or the connection closed. error() says
+  /// which; nothing is sent.
+  bool is_cancelled() const noexcept { return cancelled_; }
   /// From the arrival of the request to now.
   Duration took() const noexcept { return took_; }
   /// nullptr if it went well.
@@ -60,8 +66,10 @@ class GODWIT_API Outcome {
  private:
   friend class Peer;
   std::string_view method_;
+  std::string_view label_;
   bool notification_;
   Duration took_;
+  bool cancelled_ = false;
   bool failed_ = false;
   bool changed_ = false;
   Error error_{};

@@ -19,6 +19,8 @@
 
 namespace godwit::inline v0::rpc {
 
+class Id;
+
 /// What a transport tells its owner.
 class GODWIT_API Receiver {
  public:
@@ -32,6 +34,11 @@ class GODWIT_API Receiver {
   /// A message that could not be taken from the wire (too long, bad frame header) and was skipped;
   /// the connection lives on. The error is what the peer should be told.
   virtual void on_unreadable(const Error& error) = 0;
+
+  /// No answer to this request of ours will come, because the carrier failed in a way that concerns
+  /// it alone. The same as a message with this error, unless the receiver knows that the other side
+  /// has not sent it.
+  virtual void on_failure(const Id& id, const Error& error);
 
   /// The other side is gone or the transport was closed. Called exactly once, and nothing follows
   /// it.
@@ -61,6 +68,10 @@ class GODWIT_API Output {
   /// Writes now what is waiting, without the end of the burst.
   virtual void flush() = 0;
 
+  /// The message that is being delivered is no JSON. True if the carrier ends the connection for
+  /// that; otherwise the other side is told with an error.
+  virtual bool refuse(const Error& why);
+
   // For carriers that have several ways back, or a word of their own for success and failure. The
   // others need none of these.
 
@@ -76,6 +87,10 @@ class GODWIT_API Output {
   virtual void set_route(Route route);
   /// The request that came this way will not be answered: it was taken back.
   virtual void unanswered(Route route);
+  /// The answer to the request that came this way could not be written, because memory ran out. The
+  /// carrier ends this way, so that nobody waits for it, and says true; or false where a connection
+  /// is all there is, which then has to end.
+  virtual bool give_up(Route route) noexcept;
   /// Ends the connection behind this way and not the way itself: the other side is expected to come
   /// back for the rest. Does nothing where a connection is all there is.
   virtual void let_go(Route route);

@@ -38,7 +38,8 @@ using TransportFactory = std::function<Result<std::unique_ptr<rpc::Transport>>(L
 class GODWIT_API Client {
  public:
   /// Starts a program and speaks over its stdin and stdout. No shell is involved. Gives an error if
-  /// the program cannot be started, or is no server that we can talk to.
+  /// the program cannot be started, or is no server that we can talk to. A program that ends when
+  /// it is asked whether it is stateless is started once more and spoken to as an older server.
   static Result<Client> spawn(std::vector<std::string> argv, ClientOptions options = {});
   /// The same with a say in its environment and directory.
   static Result<Client> spawn(ProcessOptions process, ClientOptions options = {});
@@ -119,6 +120,8 @@ class GODWIT_API Client {
   struct State;
   explicit Client(std::shared_ptr<State> state) noexcept;
   static Result<Client> open(std::shared_ptr<State> state);
+  /// For connections that can be made a second time, if the server ends the first at the probe.
+  static Result<Client> open_again(std::shared_ptr<State> state);
   static Result<Client> connect_http(std::string_view url, ClientOptions options);
 
   std::shared_ptr<State> state_;

@@ -42,7 +42,7 @@ struct Caller {
   bool operator==(const Caller&) const = default;
 };
 
-namespace detail {
+namespace detail::server {
 
 /// One question to the client.
 struct Question {
@@ -50,6 +50,8 @@ struct Question {
   Kind kind = Kind::form;
   ElicitRequest elicit{};
   SamplingRequest sample{};
+  /// The asker reads any form: the engine holds the answer against the schema.
+  bool check_answer = false;
 };
 
 /// What the engine does for a Context.
@@ -101,7 +103,7 @@ Result<Answer<T>> read_form(Exchange& exchange, std::string_view key, const json
   }
 }
 
-}  // namespace detail
+}  // namespace detail::server
 
 /// Something to ask; Context::ask and ask_all take several kinds.
 template <class T>
@@ -142,7 +144,7 @@ inline RootsAsk ask_roots(std::string key) { return {.key = std::move(key)}; }
 
 class GODWIT_API Context {
  public:
-  explicit Context(detail::Exchange& exchange) noexcept : exchange_(&exchange) {}
+  explicit Context(detail::server::Exchange& exchange) noexcept : exchange_(&exchange) {}
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -191,7 +193,7 @@ class GODWIT_API Context {
   Result<Answer<T>> elicit(std::string_view key, std::string message) {
     return ask(ask_form<T>(std::string(key), std::move(message)));
   }
-  /// The same with a schema of your own.
+  /// The same with a schema of your own, which the answer fits then.
   Result<Answer<json::Object>> elicit(std::string_view key, std::string message, RawJson schema) {
     return ask(FormAsk<json::Object>{
         .key = std::string(key), .message = std::move(message), .schema = std::move(schema)});
@@ -230,17 +232,18 @@ class GODWIT_API Context {
 
   template <class T>
   Result<Answer<T>> ask(FormAsk<T> form) {
-    detail::Question question{.kind = detail::Question::Kind::form};
+    detail::server::Question question{.kind = detail::server::Question::Kind::form};
     question.elicit.message = std::move(form.message);
     if constexpr (std::is_same_v<T, json::Object>) {
       question.elicit.requestedSchema = std::move(form.schema);
+      question.check_answer = true;
     } else {
       question.elicit.requestedSchema =
           form.schema.text.empty() ? form_schema<T>() : std::move(form.schema);
     }
     Result<json::Value> answer = exchange_->ask(form.key, std::move(question));
     if (!answer) return std::move(answer).error();
-    return detail::read_form<T>(*exchange_, form.key, *answer);
+    return detail::server::read_form<T>(*exchange_, form.key, *answer);
   }
   Result<ElicitAction> ask(UrlAsk url);
   Result<SamplingResult> ask(SampleAsk sample);
@@ -265,7 +268,8 @@ class GODWIT_API Context {
 
   /// What it put into InputRequired::state; empty the first time.
   std::string_view state() const { return exchange_->state(); }
-  /// The answer to one of its questions, as JSON; nullptr if there is none.
+  /// The answer to one of its questions, as JSON; nullptr if there is none. It fits its question:
+  /// one that does not is asked for again before the handler runs.
   const json::Value* answer(std::string_view key) const { return exchange_->answer(key); }
 
  private:
@@ -288,7 +292,7 @@ class GODWIT_API Context {
       if (*kept) return json::decode<Out>(**kept);
     }
     struct Drop {  // if the function throws or fails, it may be tried again
-      detail::Exchange* exchange;
+      detail::server::Exchange* exchange;
       std::string_view key;
       ~Drop() {
         if (exchange) exchange->drop_once(key);
@@ -319,7 +323,7 @@ class GODWIT_API Context {
     }
   }
 
-  detail::Exchange* exchange_;
+  detail::server::Exchange* exchange_;
 };
 
 }  // namespace godwit::inline v0

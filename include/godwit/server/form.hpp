@@ -15,7 +15,7 @@
 
 namespace godwit::inline v0 {
 
-namespace detail {
+namespace detail::server {
 
 template <class T>
 consteval bool fits_a_form_field() {
@@ -44,15 +44,15 @@ consteval bool fits_a_form() {
 /// Takes out of the schema what forms have no word for.
 GODWIT_API RawJson reduce_to_form(json::Value schema);
 
-}  // namespace detail
+}  // namespace detail::server
 
 template <class T>
 RawJson form_schema() {
   static_assert(
-      detail::fits_a_form<T>(),
+      detail::server::fits_a_form<T>(),
       "godwit: a form is a flat struct of std::string, bool, numbers, enums and vectors of "
       "enums (each may be std::optional); nothing nested");
-  return detail::reduce_to_form(json::schema_of<T>());
+  return detail::server::reduce_to_form(json::schema_of<T>());
 }
 
 }  // namespace godwit::inline v0

@@ -27,7 +27,7 @@ namespace godwit::inline v0 {
 
 using rpc::blocking;
 
-namespace detail {
+namespace detail::server {
 
 template <class T>
 struct IsReply : std::false_type {};
@@ -179,15 +179,45 @@ std::vector<PromptArgument> prompt_arguments() {
   }
 }
 
+/// What the struct of a resource template takes, by the names on the wire.
+struct TemplateFields {
+  std::vector<std::string> names{};
+  std::vector<std::string> required{};
+};
+
+template <class Input>
+TemplateFields template_fields() {
+  using namespace json::detail;
+  TemplateFields fields;
+  constexpr std::uint64_t required = required_mask<Input>();
+  for (std::size_t i = 0; i < field_count<Input>; ++i) {
+    fields.names.emplace_back(wire_names<Input>[i]);
+    if ((required >> i & 1) != 0) fields.required.emplace_back(wire_names<Input>[i]);
+  }
+  return fields;
+}
+
+/// Arguments that were left out are an object without members.
 template <class Input>
 bool read_input(json::View arguments, Input& input, json::DecodeFailure& failure) {
+  using namespace json::detail;
   if constexpr (std::same_as<Input, NoInput>) {
     return !arguments || arguments.is_object() || failure.expected("an object", arguments);
   } else {
-    if constexpr (json::detail::Struct<Input>) {
-      if (!arguments) return json::detail::check_required<Input>(0, failure);
+    if (arguments) return json::read(arguments, input, failure);
+    if constexpr (Struct<Input>) {
+      return check_required<Input>(0, failure);
+    } else if constexpr (std::same_as<Input, json::Value>) {
+      input = json::Object{};
+      return true;
+    } else if constexpr (std::same_as<Input, RawJson> || std::same_as<Input, json::RawView>) {
+      input.text = "{}";
+      return true;
+    } else if constexpr (Dictionary<Input> || AnyObject<Input> || AnyJson<Input>) {
+      return true;
+    } else {
+      return json::read(arguments, input, failure);
     }
-    return json::read(arguments, input, failure);
   }
 }
 
@@ -253,5 +283,5 @@ class FunctionHandler final : public WorkHandler {
   std::unique_ptr<typename Traits::Function> function_;
 };
 
-}  // namespace detail
+}  // namespace detail::server
 }  // namespace godwit::inline v0

@@ -18,7 +18,7 @@ class GODWIT_API InputRequired {
 
   template <class T>
   InputRequired& form(std::string key, std::string message) {
-    detail::Question question{.kind = detail::Question::Kind::form};
+    detail::server::Question question{.kind = detail::server::Question::Kind::form};
     question.elicit.message = std::move(message);
     question.elicit.requestedSchema = form_schema<T>();
     return add(std::move(key), std::move(question));
@@ -32,18 +32,18 @@ class GODWIT_API InputRequired {
     return *this;
   }
 
-  const std::vector<std::pair<std::string, detail::Question>>& questions() const noexcept {
+  const std::vector<std::pair<std::string, detail::server::Question>>& questions() const noexcept {
     return questions_;
   }
   const std::string& state() const noexcept { return state_; }
 
  private:
-  InputRequired& add(std::string key, detail::Question question) {
+  InputRequired& add(std::string key, detail::server::Question question) {
     questions_.emplace_back(std::move(key), std::move(question));
     return *this;
   }
 
-  std::vector<std::pair<std::string, detail::Question>> questions_;
+  std::vector<std::pair<std::string, detail::server::Question>> questions_;
   std::string state_;
 };
 

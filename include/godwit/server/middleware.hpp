@@ -14,7 +14,9 @@
 
 namespace godwit::inline v0 {
 
-/// One line per call: method, outcome, time.
+/// One line per call: the method, which tool, prompt or resource, the time it took, and how it
+/// ended: `ok`, `tool error` with its text, `input required`, `cancelled`, or `error` with its
+/// code.
 GODWIT_API rpc::Middleware log_calls(Log log);
 
 /// Tells the function how long each call took, and how it ended (nullptr: well). Any thread that

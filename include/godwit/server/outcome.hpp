@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -23,7 +24,7 @@ struct Blob {
   std::string bytes{};
 };
 
-namespace detail {
+namespace detail::server {
 
 template <class T>
 struct Bare {
@@ -56,20 +57,77 @@ struct AsksToo<std::variant<T, InputRequired>> : std::true_type {
   using Value = T;
 };
 
+/// What a handler returns, as far as it decides who may return it. `object` and `value` have a JSON
+/// form; a `value` is certainly no object.
+enum class Returned : std::uint8_t {
+  nothing,
+  questions,
+  text,
+  content,
+  tool_result,
+  prompt_messages,
+  resource_contents,
+  value,
+  object
+};
+
+template <class T>
+consteval Returned returned() {
+  using namespace json::detail;
+  if constexpr (AsksToo<T>::value) {
+    return returned<typename AsksToo<T>::Value>();
+  } else if constexpr (std::is_void_v<T>) {
+    return Returned::nothing;
+  } else if constexpr (std::same_as<T, InputRequired>) {
+    return Returned::questions;
+  } else if constexpr (TextLike<T>) {
+    return Returned::text;
+  } else if constexpr (ContentLike<T> || std::same_as<T, std::vector<Content>>) {
+    return Returned::content;
+  } else if constexpr (std::same_as<T, ToolResult>) {
+    return Returned::tool_result;
+  } else if constexpr (std::same_as<T, PromptResult> || std::same_as<T, PromptMessage> ||
+                       std::same_as<T, std::vector<PromptMessage>>) {
+    return Returned::prompt_messages;
+  } else if constexpr (std::same_as<T, ReadResult> || std::same_as<T, Blob> ||
+                       std::convertible_to<T, ResourceContents> ||
+                       std::same_as<T, std::vector<ResourceContents>>) {
+    return Returned::resource_contents;
+  } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
+                       (Sequence<T> && !AnyObject<T>)) {
+    return Returned::value;
+  } else {
+    return Returned::object;
+  }
+}
+
+template <class T>
+consteval bool tool_may_return() {
+  return returned<T>() != Returned::prompt_messages && returned<T>() != Returned::resource_contents;
+}
+template <class T>
+consteval bool prompt_may_return() {
+  constexpr Returned what = returned<T>();
+  return what == Returned::nothing || what == Returned::questions || what == Returned::text ||
+         what == Returned::content || what == Returned::prompt_messages;
+}
+template <class T>
+consteval bool resource_may_return() {
+  constexpr Returned what = returned<T>();
+  return what == Returned::questions || what == Returned::text ||
+         what == Returned::resource_contents;
+}
+template <class T>
+consteval bool method_may_return() {
+  constexpr Returned what = returned<T>();
+  return what == Returned::nothing || what == Returned::questions ||
+         what == Returned::tool_result || what == Returned::object;
+}
+
 /// Does a tool that returns this have structured results?
 template <class T>
 consteval bool is_structured() {
-  if constexpr (AsksToo<T>::value) {
-    return is_structured<typename AsksToo<T>::Value>();
-  } else {
-    return !(std::is_void_v<T> || TextLike<T> || ContentLike<T> ||
-             std::same_as<T, std::vector<Content>> || std::same_as<T, ToolResult> ||
-             std::same_as<T, PromptResult> || std::same_as<T, ReadResult> ||
-             std::same_as<T, InputRequired> || std::same_as<T, Blob> ||
-             std::same_as<T, PromptMessage> || std::same_as<T, std::vector<PromptMessage>> ||
-             std::same_as<T, ResourceContents> || std::same_as<T, std::vector<ResourceContents>> ||
-             std::same_as<T, TextResourceContents> || std::same_as<T, BlobResourceContents>);
-  }
+  return returned<T>() == Returned::value || returned<T>() == Returned::object;
 }
 
 /// The output schema of a tool that returns this; empty if there is none.
@@ -131,5 +189,5 @@ void deliver(Work& work, T&& outcome) {
   }
 }
 
-}  // namespace detail
+}  // namespace detail::server
 }  // namespace godwit::inline v0

@@ -22,7 +22,7 @@ namespace godwit::inline v0 {
 template <class T = void>
 class Reply {
  public:
-  explicit Reply(std::shared_ptr<detail::LateWork> late) : late_(std::move(late)) {}
+  explicit Reply(std::shared_ptr<detail::server::LateWork> late) : late_(std::move(late)) {}
   Reply(Reply&&) noexcept = default;
   Reply& operator=(Reply&&) noexcept = default;
 
@@ -31,7 +31,7 @@ class Reply {
     const auto late = std::exchange(late_, nullptr);
     if (!late) return;
     try {
-      detail::deliver(late->work(), std::move(outcome));
+      detail::server::deliver(late->work(), std::move(outcome));
     } catch (...) {
       late->work().threw(std::current_exception());
     }
@@ -49,7 +49,7 @@ class Reply {
   }
 
  private:
-  std::shared_ptr<detail::LateWork> late_;
+  std::shared_ptr<detail::server::LateWork> late_;
 };
 
 }  // namespace godwit::inline v0

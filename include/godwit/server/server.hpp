@@ -80,7 +80,8 @@ struct ServerOptions {
   /// Where blocking handlers run; must outlive the server. Registering one without it throws.
   Executor* executor = nullptr;
   /// Seals what a handler asked and did between two rounds of a stateless request. Without one such
-  /// a handler fails; godwit::serve() gives one with a random key of the process.
+  /// a handler fails; godwit::serve() gives one with a random key of the process, and
+  /// WebServer::listen() refuses to begin.
   std::shared_ptr<Sealer> sealer{};
   /// Remembers effects of Context::once; in memory if not given.
   std::shared_ptr<Ledger> ledger{};
@@ -95,7 +96,8 @@ struct ServerOptions {
   std::size_t state_bytes = 256u << 10;
 
   Limits limits{};
-  Log log{};
+  /// Warnings and errors go to stderr if not given; `Log()` says nothing.
+  Log log = Log::to_stderr(LogLevel::warning);
   /// Must outlive the server.
   const Clock* clock = &steady_clock();
   /// Seconds since 1970, for the age of sealed state; the system's if not given.
@@ -181,34 +183,38 @@ class GODWIT_API Server {
   Server& operator=(Server&&) noexcept;
 
   // Offering. Something of the same name is replaced. Throws std::invalid_argument for what cannot
-  // be offered: a bad name, schema or template, or a blocking handler without an executor.
+  // be offered: a bad name, schema or template, a struct that does not fit its template, a
+  // completer for what is not there, or a blocking handler without an executor.
 
   template <class F>
   Server& tool(std::string name, std::string about, F&& handler, ToolOptions options = {}) {
-    using Traits = detail::HandlerTraits<F>;
+    using Traits = detail::server::HandlerTraits<F>;
     using Input = typename Traits::Input;
     using namespace json::detail;
-    static_assert(std::same_as<Input, detail::NoInput> || Struct<Input> || Dictionary<Input> ||
-                      AnyJson<Input> || AnyObject<Input>,
+    static_assert(std::same_as<Input, detail::server::NoInput> || Struct<Input> ||
+                      Dictionary<Input> || AnyJson<Input> || AnyObject<Input>,
                   "godwit: the arguments of a tool are an object: take a plain struct, a map, "
                   "json::Value, json::View or RawJson");
+    static_assert(detail::server::tool_may_return<typename Traits::Output>(),
+                  "godwit: a tool returns text, content, a ToolResult or a value with a JSON form; "
+                  "messages are what a prompt returns, resource contents what a resource does");
     Tool tool;
     tool.name = std::move(name);
     tool.description = std::move(about);
     if (!options.input_schema.text.empty()) {
       tool.inputSchema = std::move(options.input_schema);
-    } else if constexpr (Struct<Input> && !std::same_as<Input, detail::NoInput>) {
+    } else if constexpr (Struct<Input> && !std::same_as<Input, detail::server::NoInput>) {
       tool.inputSchema.text = json::schema_of<Input>().dump();
     } else {
       tool.inputSchema.text = R"({"type":"object"})";
     }
     if (!options.output_schema.text.empty()) {
       tool.outputSchema = std::move(options.output_schema);
-    } else if (std::string schema = detail::output_schema<typename Traits::Output>();
+    } else if (std::string schema = detail::server::output_schema<typename Traits::Output>();
                !schema.empty()) {
       tool.outputSchema = RawJson{std::move(schema)};
     }
-    constexpr bool checks_itself = Struct<Input> || std::same_as<Input, detail::NoInput>;
+    constexpr bool checks_itself = Struct<Input> || std::same_as<Input, detail::server::NoInput>;
     add_tool(std::move(tool), make_handler(std::forward<F>(handler)), std::move(options),
              checks_itself);
     return *this;
@@ -219,11 +225,15 @@ class GODWIT_API Server {
   /// PromptResult.
   template <class F>
   Server& prompt(std::string name, std::string about, F&& handler, PromptOptions options = {}) {
-    using Traits = detail::HandlerTraits<F>;
+    using Traits = detail::server::HandlerTraits<F>;
+    static_assert(detail::server::prompt_may_return<typename Traits::Output>(),
+                  "godwit: a prompt returns text, content, a PromptMessage, several, or a "
+                  "PromptResult");
     Prompt prompt;
     prompt.name = std::move(name);
     prompt.description = std::move(about);
-    std::vector<PromptArgument> arguments = detail::prompt_arguments<typename Traits::Input>();
+    std::vector<PromptArgument> arguments =
+        detail::server::prompt_arguments<typename Traits::Input>();
     if (arguments.empty()) arguments = std::move(options.arguments);
     if (!arguments.empty()) prompt.arguments = std::move(arguments);
     add_prompt(std::move(prompt), make_handler(std::forward<F>(handler)), std::move(options));
@@ -237,31 +247,46 @@ class GODWIT_API Server {
     Resource resource;
     resource.uri = std::move(uri);
     resource.name = std::move(name);
-    static_assert(std::same_as<typename detail::HandlerTraits<F>::Input, detail::NoInput>,
-                  "godwit: a resource has one uri and takes no arguments; for several uris use "
-                  "resource_template");
+    static_assert(
+        std::same_as<typename detail::server::HandlerTraits<F>::Input, detail::server::NoInput>,
+        "godwit: a resource has one uri and takes no arguments; for several uris use "
+        "resource_template");
+    check_resource_result<F>();
     add_resource(std::move(resource), make_handler(std::forward<F>(handler)), std::move(options));
     return *this;
   }
-  /// The same for all uris that match (RFC 6570). The handler takes a struct of the variables, or
-  /// std::map<std::string, std::string>.
+  /// The same for all uris that match (RFC 6570). The handler takes a struct with a field for each
+  /// variable, or std::map<std::string, std::string>.
   template <class F>
   Server& resource_template(std::string uri_template, std::string name, F&& handler,
                             ResourceOptions options = {}) {
+    using Input = typename detail::server::HandlerTraits<F>::Input;
     ResourceTemplate resource;
     resource.uriTemplate = std::move(uri_template);
     resource.name = std::move(name);
-    add_template(std::move(resource), make_handler(std::forward<F>(handler)), std::move(options));
+    check_resource_result<F>();
+    HandlerPtr made = make_handler(std::forward<F>(handler));
+    if constexpr (json::detail::Struct<Input> && !std::same_as<Input, detail::server::NoInput>) {
+      const TemplateFields fields = detail::server::template_fields<Input>();
+      add_template(std::move(resource), std::move(made), std::move(options), &fields);
+    } else {
+      add_template(std::move(resource), std::move(made), std::move(options), nullptr);
+    }
     return *this;
   }
 
-  /// Proposes values for an argument of a prompt, or a variable of a template.
+  /// Proposes values for an argument of a prompt, or a variable of a template, which has been
+  /// offered before.
   Server& complete_prompt(std::string prompt, std::string argument, Completer completer);
   Server& complete_template(std::string uri_template, std::string variable, Completer completer);
 
-  /// A method of your own, in every revision. Its result must be an object.
+  /// A method of your own, in every revision. Its result must be an object; a ToolResult is one.
   template <class F>
   Server& method(std::string name, F&& handler) {
+    static_assert(
+        detail::server::method_may_return<typename detail::server::HandlerTraits<F>::Output>(),
+        "godwit: a method of your own returns an object: a struct, a map, a ToolResult, "
+        "json::Value or RawJson; or nothing");
     add_method(std::move(name), make_handler(std::forward<F>(handler)), false);
     return *this;
   }
@@ -302,22 +327,36 @@ class GODWIT_API Server {
   void set_default_sealer(std::shared_ptr<Sealer> sealer);
   /// Connections being served.
   std::size_t sessions() const;
+  /// What is kept of the words of all clients between their messages: who they are, what they can
+  /// do, what they subscribed to (Limits::process_session_bytes).
+  std::size_t session_bytes() const noexcept;
 
   struct Impl;
 
  private:
-  using HandlerPtr = std::shared_ptr<const detail::WorkHandler>;
+  using HandlerPtr = std::shared_ptr<const detail::server::WorkHandler>;
+  using TemplateFields = detail::server::TemplateFields;
 
   template <class F>
   static HandlerPtr make_handler(F&& handler) {
-    return std::make_shared<detail::FunctionHandler<std::decay_t<F>>>(std::forward<F>(handler));
+    return std::make_shared<detail::server::FunctionHandler<std::decay_t<F>>>(
+        std::forward<F>(handler));
+  }
+
+  template <class F>
+  static constexpr void check_resource_result() {
+    static_assert(
+        detail::server::resource_may_return<typename detail::server::HandlerTraits<F>::Output>(),
+        "godwit: a resource returns text, a Blob, ResourceContents, several, or a ReadResult");
   }
 
   HandlerPtr require_executor(HandlerPtr handler) const;
   void add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool checks_itself);
   void add_prompt(Prompt prompt, HandlerPtr handler, PromptOptions options);
   void add_resource(Resource resource, HandlerPtr handler, ResourceOptions options);
-  void add_template(ResourceTemplate resource, HandlerPtr handler, ResourceOptions options);
+  /// `fields` is null if the handler takes any variables.
+  void add_template(ResourceTemplate resource, HandlerPtr handler, ResourceOptions options,
+                    const TemplateFields* fields);
   void add_method(std::string name, HandlerPtr handler, bool notification);
 
   std::shared_ptr<Impl> impl_;

@@ -20,7 +20,7 @@
 #include "godwit/server/context.hpp"
 #include "godwit/server/input_required.hpp"
 
-namespace godwit::inline v0::detail {
+namespace godwit::inline v0::detail::server {
 
 class LateWork;
 
@@ -72,4 +72,4 @@ class GODWIT_API WorkHandler {
   virtual bool needs_executor() const noexcept { return false; }
 };
 
-}  // namespace godwit::inline v0::detail
+}  // namespace godwit::inline v0::detail::server

@@ -36,8 +36,13 @@ class GODWIT_API Connection {
   /// Called once from the loop when the connection is over: every call has its outcome and
   /// everything that could be written was. The Connection may be destroyed in it.
   void on_close(Function<void(const Error& reason)> done);
+  /// Called before each message of the other side is handled: for owners that want to know which
+  /// connections are in use.
+  void on_heard(Function<void()> heard);
   /// Ends it: handlers get Limits::eof_grace to finish, what is waiting is written.
   void close();
+  /// Ends it at once: nothing more is written, handlers in flight are told to stop.
+  void abort();
   bool closed() const noexcept;
 
   /// Calls and waits, driving the loop meanwhile: for programs whose main loop this is. Refused

@@ -3,7 +3,8 @@
 //
 // There is no connection to lose: a request that fails is answered with an error under its id (all
 // ids of a batch), and the next one tries again. Up to `requests` are under way at once, so later
-// messages may overtake earlier ones. Redirects are not followed, nothing is sent twice.
+// messages may overtake earlier ones. A redirect 307 or 308 within the origin is followed; nothing
+// else is sent twice.
 //
 // Owner: whoever speaks the protocol; it may be destroyed at any time, also inside a callback of
 // its Receiver. Threads: the one that drives the loop.

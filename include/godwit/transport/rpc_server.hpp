@@ -47,7 +47,10 @@ class GODWIT_API RpcServer {
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
-  /// Listens; gives the address that is in use, e.g. the port picked for "127.0.0.1:0".
+  /// Listens; gives the address that is in use, e.g. the port picked for "127.0.0.1:0". A client
+  /// has Limits::first_message_time for its first message and may be quiet later, until
+  /// Limits::connections are open: then one that never said anything, or else the one that has been
+  /// quiet for longest, gives way to a new one.
   Result<std::string> listen_tcp(const Address& address, Framing framing = Framing::newline);
   Result<std::string> listen_unix(const std::string& path, Framing framing = Framing::newline);
   /// Plain JSON-RPC over HTTP: a POST for each message or batch (RpcEndpoint says what is
@@ -57,7 +60,9 @@ class GODWIT_API RpcServer {
   Result<std::string> listen_ws(const Address& address, const RpcHttpOptions& options = {});
   /// Speaks over stdin and stdout. When the input ends, the server closes.
   Result<void> serve_stdio(Framing framing = Framing::newline);
-  /// Speaks over any transport.
+  /// Why answers over stdio were lost: writing to stdout failed, perhaps because the disk is full.
+  const std::optional<Error>& stdio_failure() const noexcept;
+  /// Speaks over any transport. It may be silent for as long as it likes.
   void serve(std::unique_ptr<rpc::Transport> transport);
 
   /// Not those over HTTP, which end with their answer.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,6 +28,11 @@ struct SocketOptions {
   Framing framing = Framing::newline;
   Limits limits{};
   Log log{};
+  /// Listening: whether connections of the own machine may be more than
+  /// Limits::connections_per_address.
+  bool loopback_exempt = true;
+  /// Listening: as in ListenerOptions.
+  std::function<bool()> make_room{};
   /// For all addresses of a host together.
   Duration connect_timeout = std::chrono::seconds(10);
 };

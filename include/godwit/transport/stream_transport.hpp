@@ -6,7 +6,8 @@
 //
 // Output gathers while a burst of input is being delivered and leaves with one write. A peer that
 // does not read slows itself down: above Limits::output_queue_bytes nothing more is read from it,
-// and past four times as much the connection is closed.
+// and past four times as much the connection is closed; so is a socket whose other side takes
+// nothing for Limits::write_stall.
 //
 // When the input ends, every message before the end has been delivered and what was waiting has
 // been written, as long as the other side does not stand still for Limits::eof_grace, before
@@ -25,6 +26,7 @@
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
 #include "godwit/transport/output_buffer.hpp"
@@ -51,6 +53,8 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
 
   /// Bytes that the peer has not taken yet.
   std::size_t unsent() const noexcept { return out_.unsent(); }
+  /// Calls `failed`, once, when writing has failed: what was said since is lost.
+  void on_write_failure(Function<void(const Error& why)> failed);
   /// Calls `done` from the loop once everything is written, or can never be.
   void when_flushed(Function<void()> done) override;
 
@@ -82,21 +86,28 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   void on_end(const Result<void>& how) override;
   void on_writable() override;
 
+  void ended(const Result<void>& how);
+  void written();
   void pump();
   void write_out();
+  void watch_stall();
   void drop_output() noexcept;
   void broken(Error reason);
   void finish(Error reason, Phase phase);
   void linger();
-  void settle();
+  void settle() noexcept;
+  void after_settling();
+  /// Runs something of this transport from the loop. What it throws, which is the end of memory,
+  /// ends the connection and nothing else.
+  template <class F>
+  void survive(F&& run) noexcept;
   Stream& out_stream() noexcept { return output_ ? *output_ : input_; }
 
-  Loop& loop_;
   Limits limits_;
   FrameDecoder decoder_;
   Stream input_;
   std::optional<Stream> output_;
-  Timer linger_;
+  Timer linger_;  // with a peer that takes nothing
   rpc::Receiver* receiver_ = nullptr;
 
   OutputBuffer out_;
@@ -107,8 +118,12 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   bool write_failed_ = false;  // nothing can be written any more
   bool end_seen_ = false;      // the input ended, perhaps while messages are held back
   bool told_ = false;
+  bool discarding_ = false;  // what is being read is thrown away
   Error reason_;
   Function<void()> when_flushed_;
+  Function<void(const Error&)> write_failure_;
+  Wakeup settled_;
+  Wakeup held_back_;                        // messages that were held back, and the end
   Burst* burst_ = nullptr;                  // set while input is being delivered
   std::shared_ptr<StreamTransport*> self_;  // emptied by the destructor, for posted work
 };

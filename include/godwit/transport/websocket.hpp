@@ -8,11 +8,12 @@
 //
 // Output gathers while a burst of input is being delivered and leaves with one write. A peer that
 // does not read slows itself down: above Limits::output_queue_bytes nothing more is read from it,
-// and past four times as much the connection is closed. One that breaks the rules is told so in the
+// and past four times as much, or when it takes nothing for Limits::write_stall, the connection is
+// closed. One that breaks the rules is told so in the
 // closing frame: 1002 for frames that are none, 1003 for binary data, 1007 for text that is not
-// UTF-8, 1008 for too many fragments or control frames, 1009 for a message over
-// Limits::message_bytes_in. Silence is broken by a ping after Limits::ws_ping_time; after as much
-// time without a byte the connection is over.
+// UTF-8 (and to a server also for text that is no JSON), 1008 for too many fragments or control
+// frames, 1009 for a message over Limits::message_bytes_in. Silence is broken by a ping after
+// Limits::ws_ping_time; after as much time without a byte the connection is over.
 //
 // close() waits for the other side's goodbye, at most Limits::ws_close_time, before on_close()
 // comes. Nothing that is said after either side's goodbye is sent: a WebSocket has no half that
@@ -42,6 +43,7 @@
 #include "godwit/io/loop.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/output_buffer.hpp"
 #include "godwit/transport/websocket_decoder.hpp"
@@ -81,6 +83,8 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   std::string& output() override { return out_.text(); }
   void finish_message(std::size_t begin) override;
   void flush() override;
+  /// A client closes with 1007: the text may have been the answer that somebody waits for.
+  bool refuse(const Error& why) override;
   void close() override;
   void when_flushed(Function<void()> done) override;
 
@@ -114,15 +118,23 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   std::optional<std::uint32_t> mask() const;
   void frame(std::size_t begin, WebSocketOpcode opcode);
   void write_out();
+  void watch_stall();
   void drop_output() noexcept;
   void broken(Error reason);
   void start_closing(Error reason, std::uint16_t code, std::string_view words);
-  void give_up(Error reason);
+  void break_off(Error reason);
   void watch_silence(Duration wait);
+  void check_silence();
   bool over() const noexcept;
-  void settle();
+  void settle() noexcept;
+  void after_settling();
+  void ended(const Result<void>& how);
+  void written();
+  /// Runs something of this transport from the loop. What it throws, which is the end of memory,
+  /// ends the connection and nothing else.
+  template <class F>
+  void survive(F&& run) noexcept;
 
-  Loop& loop_;
   Limits limits_;
   const Clock* clock_;
   WebSocketDecoder decoder_;
@@ -150,6 +162,9 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   bool pinged_ = false;  // since the last byte
   Error reason_;
   Function<void()> when_flushed_;
+  Wakeup settled_;
+  Wakeup held_back_;                           // messages that were held back
+  bool discarding_ = false;                    // what is being read is thrown away
   Burst* burst_ = nullptr;                     // set while input is being delivered
   std::shared_ptr<WebSocketTransport*> self_;  // emptied by the destructor, for posted work
 };

@@ -21,6 +21,7 @@
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/http_server.hpp"
 #include "godwit/http/request.hpp"
+#include "godwit/http/trusted_proxies.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/web/event_store.hpp"
@@ -33,6 +34,9 @@ struct EndpointOptions {
   std::string path = "/mcp";
   /// Who may call.
   http::Access access{};
+  /// Proxies whose word about the client's address is believed. Sessions are shared out by address
+  /// (Limits::sessions_per_address): without this all clients behind a proxy are one.
+  http::TrustedProxies proxies{};
   /// Where clients of the oldest revision, with its transport of two addresses, are served; nowhere
   /// if empty.
   std::string sse_path{};

@@ -24,7 +24,9 @@ namespace godwit::inline v0 {
 
 class GODWIT_API Metrics {
  public:
-  /// Counts every call around which it runs. The Metrics must outlive the server.
+  /// For Server::use(). Counts every call around which it runs: by the name of its method if the
+  /// protocol has it or the program added it, else as "unknown". The Metrics must outlive the
+  /// server.
   rpc::Middleware middleware();
 
   /// What one part of a server (a thread of it) has at the moment, and has moved so far.
@@ -47,6 +49,7 @@ class GODWIT_API Metrics {
     std::array<std::uint64_t, buckets> within{};  // by upper bound, each counted once
     double seconds = 0;
   };
+  void learn(std::string_view method);
   void count(std::string_view method, bool failed, Duration took);
 
   mutable std::mutex mutex_;

@@ -39,6 +39,8 @@ struct WebServerOptions {
 
 class GODWIT_API WebServer {
  public:
+  /// The server must have a sealer (ServerOptions::sealer), unless the options turn stateless
+  /// clients away; godwit::serve() brings one along.
   static Result<WebServer> listen(Loop& loop, Server& server, const Address& address,
                                   WebServerOptions options = {});
   ~WebServer();

@@ -88,6 +88,7 @@ std::optional<Error> read_facts(json::View meta, RequestFacts& facts, const Carr
 }
 
 Error unsupported_version(std::string_view requested) {
+  requested = requested.substr(0, 100);  // ours have ten characters
   std::string data;
   json::Writer writer(data);
   writer.begin_object();
@@ -99,7 +100,7 @@ Error unsupported_version(std::string_view requested) {
   writer.value(requested);
   writer.end_object();
   return Error{.code = code::unsupported_version,
-               .message = "Unsupported protocol version " + json::quote(requested.substr(0, 100)) +
+               .message = "Unsupported protocol version " + json::quote(requested) +
                           "; requests like this are served in " + json::quote(dialect.revision),
                .data = std::move(data)};
 }

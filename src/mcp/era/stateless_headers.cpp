@@ -16,6 +16,11 @@ namespace {
 constexpr std::string_view mark = "x-mcp-header";
 constexpr std::string_view base64_begin = "=?base64?";
 constexpr std::string_view base64_end = "?=";
+/// More marks than a request has room for as header fields, a name longer than fields have, or a
+/// property buried deeper than anybody writes it: each mark keeps its path.
+constexpr std::size_t most_marks = 64;
+constexpr std::size_t most_name = 256;
+constexpr std::size_t most_path_bytes = 4u << 10;
 /// Beyond this a number means different things to different readers.
 constexpr double largest_integer = 9007199254740991.0;
 
@@ -56,21 +61,36 @@ class Marks {
   void properties(json::View schema) {
     if (path_.size() > 64) return;
     for (const auto [name, property] : schema.find("properties").members()) {
+      if (!problem_.empty()) return;
       path_.emplace_back(name);
+      path_bytes_ += name.size();
       if (const json::View value = property.find(mark)) take(property, value);
       properties(property);
+      path_bytes_ -= name.size();
       path_.pop_back();
     }
   }
 
   void take(json::View property, json::View value) {
     const auto name = value.as_string();
-    const std::string where = "the property " + json::quote(path_.back());
-    if (!name || !is_token(*name)) {
+    const std::string where =
+        "the property " + json::quote(std::string_view(path_.back()).substr(0, 200));
+    if (found_.size() >= most_marks) {
+      return fail("more than " + std::to_string(most_marks) +
+                  " properties have a \"x-mcp-header\"");
+    }
+    if (path_bytes_ > most_path_bytes) {
+      return fail(where +
+                  " has a \"x-mcp-header\" and stands too deep: the names on the way to it "
+                  "have more than " +
+                  std::to_string(most_path_bytes) + " bytes");
+    }
+    if (!name || name->size() > most_name || !is_token(*name)) {
       return fail(where + " has a \"x-mcp-header\" that is no name of a header");
     }
     if (!names_.insert(lower(*name)).second) {
-      return fail("the header " + json::quote(*name) + " is given to two properties");
+      return fail("the header " + json::quote(name->substr(0, 200)) +
+                  " is given to two properties");
     }
     ParamHeader out{.name = std::string(*name), .path = path_};
     const auto type = property.find("type").as_string();
@@ -145,6 +165,7 @@ class Marks {
   }
 
   std::vector<std::string> path_;
+  std::size_t path_bytes_ = 0;
   std::vector<ParamHeader> found_;
   std::set<std::string> names_;
   std::string problem_;
