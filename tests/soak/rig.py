@@ -37,16 +37,19 @@ class Server:
     """A soak_server; what its handlers did is in trace()."""
     flags = []  # for every server of the run
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, place="http"):
         self.folder = tempfile.TemporaryDirectory(prefix="godwit_soak_")
         self.stdout = open(f"{self.folder.name}/stdout", "w+")
         self.stderr = open(f"{self.folder.name}/stderr", "w+")
+        places = {"http": ["--http", "127.0.0.1:0", "--metrics", "/metrics", *self.flags],
+                  "tcp": ["--tcp", "127.0.0.1:0"],
+                  "unix": ["--unix", f"{self.folder.name}/socket"]}
         self.process = subprocess.Popen(
-            [PROGRAMS / "soak_server", "--http", "127.0.0.1:0", "--metrics", "/metrics",
-             *self.flags, *flags],
+            [PROGRAMS / "soak_server", *places[place], *flags],
             stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr)
         self.pid = self.process.pid
-        self.port = self._port()
+        # A number, or the path of a unix socket.
+        self.port = self._port(place)
 
     def __enter__(self):
         return self
@@ -58,16 +61,18 @@ class Server:
         self.stderr.close()
         self.folder.cleanup()
 
-    def _port(self):
+    def _port(self, place):
+        marks = {"http": r"http://127\.0\.0\.1:(\d+)/", "tcp": r"127\.0\.0\.1:(\d+)\n",
+                 "unix": r"(/\S+)\n"}
         for _ in range(2000):
             said = pathlib.Path(self.stderr.name).read_text()
-            found = re.search(r"listening on http://127\.0\.0\.1:(\d+)/", said)
+            found = re.search("listening on " + marks[place], said)
             if found:
-                return int(found.group(1))
+                return found.group(1) if place == "unix" else int(found.group(1))
             if self.process.poll() is not None:
                 raise Failure(f"the server did not start: {said}")
             time.sleep(0.01)
-        raise Failure("the server did not start in 5 s")
+        raise Failure("the server did not start in 20 s")
 
     def trace(self):
         """Lines "what tag" of handlers, as pairs."""
@@ -77,6 +82,11 @@ class Server:
     def rss(self):
         pages = int(pathlib.Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def peak(self):
+        """The most memory that it ever had."""
+        text = pathlib.Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"^VmHWM:\s+(\d+) kB", text, re.M).group(1)) << 10
 
     def fds(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
@@ -137,9 +147,14 @@ def call(port, number, tool, arguments, session=None, progress=False):
                 progress)
 
 
-def initialize(port, number=0):
+def initialize(port, number=0, client=None, capabilities=None):
     return post(port, number, "initialize",
-                {"protocolVersion": STATEFUL, "capabilities": {}, "clientInfo": CLIENT})
+                {"protocolVersion": STATEFUL, "capabilities": capabilities or {},
+                 "clientInfo": client or CLIENT})
+
+
+def body_of(request):
+    return request.partition(b"\r\n\r\n")[2]
 
 
 def initialized(port, session):
@@ -177,9 +192,9 @@ def reset(sock):
 class Connection:
     """Blocking, for answers with a length."""
 
-    def __init__(self, port, timeout=10):
+    def __init__(self, port, timeout=10, source="127.0.0.1"):
         self.port = port
-        self.sock = socket.create_connection(("127.0.0.1", port), timeout)
+        self.sock = socket.create_connection(("127.0.0.1", port), timeout, (source, 0))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.data = b""
 
@@ -222,6 +237,49 @@ class Connection:
         if (status := self.answer()[0]) != 202:
             raise Failure(f"notifications/initialized was answered {status}")
         return session
+
+
+def plain_connection(port, timeout=10):
+    """A socket to a server without HTTP: by number or by path."""
+    sock = socket.socket(socket.AF_UNIX if isinstance(port, str) else socket.AF_INET)
+    sock.settimeout(timeout)
+    sock.connect(port if isinstance(port, str) else ("127.0.0.1", port))
+    return sock
+
+
+class Lines:
+    """A client without HTTP: one message per line."""
+
+    def __init__(self, port, handshake=False, timeout=10):
+        self.sock = plain_connection(port, timeout)
+        self.file = self.sock.makefile("rb")
+        self.meta = {}
+        if handshake:
+            self.ask(body_of(initialize(port)))
+        else:
+            self.meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS,
+                                   "io.modelcontextprotocol/clientCapabilities": {}}}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.sock.close()
+
+    def call(self, tool, arguments):
+        return json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": tool, "arguments": arguments, **self.meta}}).encode()
+
+    def send(self, line):
+        self.sock.sendall(line + b"\n")
+
+    def ask(self, line):
+        self.send(line)
+        answer = self.file.readline()
+        if not answer.endswith(b"\n"):
+            raise Cut(bool(answer), "the server closed the connection")
+        return answer
 
 
 class Wire:

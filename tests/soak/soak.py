@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Loads and hurts our server over HTTP, prints what it measured and judges it.
+"""Loads, hurts and attacks our server, prints what it measured and judges it.
 
 Called by "./dev soak" once build/release/bin has soak_server and soak_client; GODWIT_SOAK_PROGRAMS
-names another folder. A part fails if what is promised was not kept; then the exit code is 1. The
+names another folder (and GODWIT_SOAK_TESTS that of tests, instead of build/dev/bin). A part fails if what is promised was not kept; then the exit code is 1. The
 seed is printed first, and --seed repeats its choices.
 """
 import argparse
@@ -11,9 +11,12 @@ import resource
 import sys
 import time
 
+from allocations import allocations
 from company import blocking, slow
 from cuts import cuts
 from drain import drain
+from floods import sessions, silent, unused
+from hoards import kept, resumes
 from memory import leaks, million, streams
 from rig import PROGRAMS, Failure, Server
 
@@ -22,6 +25,12 @@ PARTS = {
     "streams": (streams, "memory of sessions and of idle streams"),
     "slow": (slow, "good clients beside slow and silent connections"),
     "blocking": (blocking, "quick calls beside a tool that blocks"),
+    "sessions": (sessions, "good clients beside a flood of sessions"),
+    "unused": (unused, "sessions that are begun and never used"),
+    "silent": (silent, "silent connections over TCP and unix sockets"),
+    "kept": (kept, "clients that make the server keep as much as it can"),
+    "resumes": (resumes, "streams that are asked for again and not read"),
+    "allocations": (allocations, "requests whose n-th allocation fails, for every n"),
     "drain": (drain, "SIGTERM under load"),
     "leaks": (leaks, "what connections of every kind leave behind"),
     "million": (million, "memory over a million calls"),
@@ -31,11 +40,11 @@ PARTS = {
 def arguments():
     parser = argparse.ArgumentParser(
         prog="./dev soak", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Loads and hurts the server over HTTP and judges what was measured.",
-        epilog="parts:\n" + "\n".join(f"  {name:9} {about}" for name, (_, about) in PARTS.items()))
+        description="Loads, hurts and attacks the server and judges what was measured.",
+        epilog="parts:\n" + "\n".join(f"  {name:11} {about}" for name, (_, about) in PARTS.items()))
     parser.add_argument("parts", nargs="*", metavar="PART", help="all of them if none is named")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
-    parser.add_argument("--quick", action="store_true", help="smaller numbers, in less than a minute")
+    parser.add_argument("--quick", action="store_true", help="smaller numbers, in less time")
     parser.add_argument("--threads", type=int, default=1, help="of the server")
     chosen = parser.parse_args()
     for part in chosen.parts:
