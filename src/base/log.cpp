@@ -1,10 +1,12 @@
 #include "godwit/base/log.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <span>
 #include <utility>
 
 namespace godwit::inline v0 {
@@ -21,6 +23,39 @@ std::string_view cut(std::string_view line, std::size_t most) noexcept {
   return line.substr(0, most);
 }
 
+/// The parts behind one another, as far as there is room.
+std::string_view join(std::initializer_list<std::string_view> parts,
+                      std::span<char> room) noexcept {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) {
+    size += part.substr(0, room.size() - size).copy(room.data() + size, room.size() - size);
+  }
+  return {room.data(), size};
+}
+
+/// Lets the first lines of each period through and counts the rest.
+class Throttle {
+ public:
+  /// Whether a line may be written now, and how many were left out in the period before, if this
+  /// line begins a new one.
+  bool admit(TimePoint now, std::uint32_t& left_out) noexcept {
+    // Time that goes back is another clock.
+    if (now - since_ >= period || since_ - now >= period) {
+      if (count_ > burst) left_out = count_ - burst;
+      since_ = now;
+      count_ = 0;
+    }
+    if (count_ < std::numeric_limits<std::uint32_t>::max()) ++count_;
+    return count_ <= burst;
+  }
+
+ private:
+  static constexpr std::uint32_t burst = 10;
+  static constexpr Duration period = std::chrono::seconds(10);
+  TimePoint since_{};
+  std::uint32_t count_ = 0;
+};
+
 void write_left_out(const Log& log, LogLevel level, std::uint32_t count) noexcept {
   char line[64];
   const int size = std::snprintf(line, sizeof line, "(%lu similar lines were left out)",
@@ -35,9 +70,9 @@ struct Log::Shared {
   explicit Shared(Sink given) : sink(std::move(given)) {}
 
   const Sink sink;
-  std::mutex mutex;      // of the rest
-  LogThrottle errors;    // bugs of the program
-  LogThrottle the_rest;  // what peers do
+  std::mutex mutex;   // of the rest
+  Throttle errors;    // bugs of the program
+  Throttle the_rest;  // what peers do
 };
 
 std::string_view to_string(LogLevel level) noexcept {
@@ -90,20 +125,18 @@ void Log::write(LogLevel level, std::string_view line) const noexcept {
 void Log::write(LogLevel level, std::initializer_list<std::string_view> parts) const noexcept {
   if (!enabled(level)) return;
   char line[longest_line];
-  std::size_t size = 0;
-  for (const std::string_view part : parts) {
-    size += part.substr(0, sizeof line - size).copy(line + size, sizeof line - size);
-  }
-  write(level, std::string_view(line, size));
+  write(level, join(parts, line));
 }
 
 void Log::caught(std::string_view what) const noexcept {
+  if (!enabled(LogLevel::error)) return;
+  char line[longest_line];
   try {
     throw;
   } catch (const std::exception& e) {
-    write(LogLevel::error, {what, ": ", e.what()});
+    limited(LogLevel::error, join({what, ": ", e.what()}, line));
   } catch (...) {
-    write(LogLevel::error, {what, ": something that is not a std::exception"});
+    limited(LogLevel::error, join({what, ": something that is not a std::exception"}, line));
   }
 }
 
@@ -112,32 +145,12 @@ void Log::limited(LogLevel level, std::string_view line, TimePoint now) const no
   std::uint32_t left_out = 0;
   {
     const std::lock_guard lock(shared_->mutex);
-    LogThrottle& throttle = level == LogLevel::error ? shared_->errors : shared_->the_rest;
+    Throttle& throttle = level == LogLevel::error ? shared_->errors : shared_->the_rest;
     if (!throttle.admit(now, left_out)) return;
   }
   // The sink is called without the lock: it is code of the program.
   if (left_out > 0) write_left_out(*this, level, left_out);
   write(level, level == LogLevel::error ? line : cut(line, longest_quote));
-}
-
-void LogThrottle::write(const Log& log, LogLevel level, TimePoint now, std::string_view line) {
-  std::uint32_t left_out = 0;
-  if (!admit(now, left_out)) return;
-  if (left_out > 0) write_left_out(log, level, left_out);
-  log.write(level, line);
-}
-
-bool LogThrottle::admit(TimePoint now, std::uint32_t& left_out) noexcept {
-  // Time that goes back is another clock.
-  if (now - since_ >= period_ || since_ - now >= period_) {
-    if (count_ > burst_) left_out = count_ - burst_;
-    since_ = now;
-    count_ = 0;
-  }
-  if (count_ < std::numeric_limits<std::uint32_t>::max()) ++count_;
-  if (count_ <= burst_) return true;
-  ++suppressed_;
-  return false;
 }
 
 }  // namespace godwit::inline v0

@@ -162,30 +162,18 @@ TEST(Log, ASinkMayLogItself) {
   EXPECT_EQ(lines, 3);
 }
 
-TEST(LogThrottle, CountsWhatItLeavesOut) {
+TEST(Log, WhatIsCaughtDoesNotFloodEither) {
   Lines lines;
   const Log log = into(lines);
-  ManualClock clock;
-  LogThrottle throttle(2, 10s);
-  for (int i = 0; i < 5; ++i) throttle.write(log, LogLevel::warning, clock.now(), "flood");
-  EXPECT_EQ(lines.size(), 2u);
-  EXPECT_EQ(throttle.suppressed(), 3u);
-
-  clock.advance(10s - 1ns);
-  throttle.write(log, LogLevel::warning, clock.now(), "still the same period");
-  EXPECT_EQ(lines.size(), 2u);
-  EXPECT_EQ(throttle.suppressed(), 4u);
-
-  clock.advance(1ns);
-  throttle.write(log, LogLevel::error, clock.now(), "a new one");
-  ASSERT_EQ(lines.size(), 4u);
-  EXPECT_EQ(lines[2].second, "(4 similar lines were left out)");
-  EXPECT_EQ(lines[3].second, "a new one");
-
-  clock.advance(10s);
-  throttle.write(log, LogLevel::error, clock.now(), "quiet since");
-  EXPECT_EQ(lines.size(), 5u);
-  EXPECT_EQ(lines[4].second, "quiet since");
+  for (int i = 0; i < 100; ++i) {
+    try {
+      throw std::runtime_error("boom");
+    } catch (...) {
+      log.caught("a callback threw");
+    }
+  }
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_EQ(lines.front().second, "a callback threw: boom");
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class GODWIT_API Log {
   void write(LogLevel level, std::string_view line) const noexcept;
   /// The parts in one line, put together without any memory: also when there is none left.
   void write(LogLevel level, std::initializer_list<std::string_view> parts) const noexcept;
-  /// In a catch block: an error, `WHAT: text of the exception`.
+  /// In a catch block: an error, `WHAT: text of the exception`, put together without any memory and
+  /// limited, as the next one is.
   void caught(std::string_view what) const noexcept;
   /// For lines that others can cause as often as they like: writes the first ten of each ten
   /// seconds and counts the rest, over all copies of this Log, so that no peer floods it by
@@ -57,30 +58,6 @@ class GODWIT_API Log {
   struct Shared;
   std::shared_ptr<Shared> shared_;
   LogLevel least_ = LogLevel::info;
-};
-
-/// Lets the first `burst` lines of each `period` through and counts the rest, so that a hostile
-/// peer cannot flood the log. One thread at a time.
-class GODWIT_API LogThrottle {
- public:
-  explicit LogThrottle(std::uint32_t burst = 10,
-                       Duration period = std::chrono::seconds(10)) noexcept
-      : burst_(burst), period_(period) {}
-
-  /// Writes the line, or counts it. The first line of a new period reports how many were left out.
-  void write(const Log& log, LogLevel level, TimePoint now, std::string_view line);
-  /// The same in two steps: whether a line may be written now, and how many were left out in the
-  /// period before, if this line begins a new one.
-  bool admit(TimePoint now, std::uint32_t& left_out) noexcept;
-
-  std::uint64_t suppressed() const noexcept { return suppressed_; }
-
- private:
-  std::uint32_t burst_;
-  Duration period_;
-  TimePoint since_{};
-  std::uint32_t count_ = 0;
-  std::uint64_t suppressed_ = 0;
 };
 
 }  // namespace godwit::inline v0
