@@ -25,4 +25,9 @@ const Clock& steady_clock() noexcept {
   return clock;
 }
 
+std::string seconds_text(Duration duration) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
+}
+
 }  // namespace godwit::inline v0

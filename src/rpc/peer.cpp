@@ -29,11 +29,6 @@ std::string random_uuid() {
   return text;
 }
 
-std::string seconds_text(Duration duration) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
-
 /// Without running over the end of time, which is what Duration::max() asks for.
 TimePoint later(TimePoint now, Duration by) {
   return by > TimePoint::max() - now ? TimePoint::max() : now + by;
@@ -229,10 +224,12 @@ bool Peer::cancel(CallHandle handle, std::string_view reason) {
   auto call = impl.pending.take(handle.number);
   if (!call) return false;
   const Impl::Busy busy(impl);
-  const Error error{.code = code::cancelled,
-                    .message = json::quote(call->method) + " was cancelled: " + std::string(reason),
-                    .cause = Cause::cancelled};
-  impl.give_up(*call, error);
+  const auto taken_back = [&] {
+    return Error{.code = code::cancelled,
+                 .message = json::quote(call->method) + " was cancelled: " + std::string(reason),
+                 .cause = Cause::cancelled};
+  };
+  impl.give_up(*call, or_out_of_memory(taken_back, Cause::cancelled, code::cancelled));
   return true;
 }
 
@@ -286,6 +283,18 @@ void Poster::operator()(Function<void()> work) const {
   mailbox_->post(std::move(letter));
 }
 
+PreparedPost::PreparedPost(const Poster& poster, Function<void()> work)
+    : mailbox_(poster.mailbox_), letter_(std::make_unique<Letter>()) {
+  letter_->work = std::move(work);
+}
+PreparedPost::~PreparedPost() = default;
+PreparedPost::PreparedPost(PreparedPost&&) noexcept = default;
+PreparedPost& PreparedPost::operator=(PreparedPost&&) noexcept = default;
+
+void PreparedPost::operator()() noexcept {
+  if (mailbox_ && letter_) mailbox_->post(std::move(letter_));
+}
+
 bool Poster::closed() const { return !mailbox_ || mailbox_->closed(); }
 
 TimerHandle Peer::schedule(Duration after, Function<void()> work) {
@@ -319,10 +328,13 @@ void Peer::expire(TimePoint now) {
   for (std::size_t most = impl.pending.size(); most > 0; --most) {
     auto call = impl.pending.take_due(now);
     if (!call) break;
-    impl.give_up(*call, Error{.code = code::request_timeout,
-                              .message = "no answer to " + json::quote(call->method) + " within " +
-                                         seconds_text(call->timeout),
-                              .cause = Cause::timeout});
+    const auto late = [&] {
+      return Error{.code = code::request_timeout,
+                   .message = "no answer to " + json::quote(call->method) + " within " +
+                              seconds_text(call->timeout),
+                   .cause = Cause::timeout};
+    };
+    impl.give_up(*call, or_out_of_memory(late, Cause::timeout, code::request_timeout));
   }
   const std::uint64_t newest = impl.last_timer;  // those made meanwhile wait for the next time
   while (!impl.closed && !impl.timers.empty()) {

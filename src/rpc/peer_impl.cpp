@@ -121,8 +121,7 @@ void Peer::Impl::tell_garbage(std::string_view text) noexcept {
   try {
     options.garbage(text);
   } catch (...) {
-    complain(LogLevel::error,
-             detail::describe_throw("", "PeerOptions::garbage", std::current_exception()));
+    options.log.caught("PeerOptions::garbage threw");
   }
 }
 
@@ -280,8 +279,7 @@ void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
       const Via via(*this, call.route);
       options.abandoned(self, call.id, reason);
     } catch (...) {
-      complain(LogLevel::error, detail::describe_throw("PeerOptions::abandoned for", call.method,
-                                                       std::current_exception()));
+      options.log.caught("PeerOptions::abandoned threw");
     }
   }
   finish_call(call.done, call.method, reason, options.log);

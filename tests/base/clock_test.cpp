@@ -30,5 +30,11 @@ TEST(SteadyClock, FollowsTheSystemClock) {
   EXPECT_EQ(&steady_clock(), &steady_clock());
 }
 
+TEST(SecondsText, IsShort) {
+  EXPECT_EQ(seconds_text(2s), "2 s");
+  EXPECT_EQ(seconds_text(250ms), "250 ms");
+  EXPECT_EQ(seconds_text(Duration(0)), "0 s");
+}
+
 }  // namespace
 }  // namespace godwit

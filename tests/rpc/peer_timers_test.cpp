@@ -113,6 +113,20 @@ TEST(PeerPoster, OutlivesThePeerAndThenDoesNothing) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
+TEST(PeerPreparedPost, RunsItsWorkOnce) {
+  Station station;
+  int ran = 0;
+  PreparedPost post(station.peer->poster(), [&] { ++ran; });
+  station.peer->process();
+  EXPECT_EQ(ran, 0);
+  std::thread([&] { post(); }).join();
+  post();
+  station.peer->process();
+  EXPECT_EQ(ran, 1);
+  PreparedPost of_no_peer(Poster(), [] { FAIL(); });
+  of_no_peer();
+}
+
 TEST(PeerOptionsAttach, MakesTheUserDataOfEachPeer) {
   PeerOptions options;
   int made = 0;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "godwit/base/export.hpp"
 
@@ -22,6 +23,9 @@ class GODWIT_API Clock {
 
 /// The steady clock of the system. Lives forever; any thread.
 GODWIT_API const Clock& steady_clock() noexcept;
+
+/// "2 s", or "250 ms" where it is no whole number of seconds.
+GODWIT_API std::string seconds_text(Duration duration);
 
 /// A clock that stands still until told otherwise.
 class GODWIT_API ManualClock final : public Clock {

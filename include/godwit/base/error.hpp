@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "godwit/base/export.hpp"
@@ -54,6 +56,24 @@ struct Error {
 
 /// An internal error with this sentence, the commonest kind below the protocol.
 inline Error error(std::string message) { return Error{.message = std::move(message)}; }
+
+/// Memory has run out. The sentence is short enough to need none.
+inline Error out_of_memory(Cause cause = Cause::unspecified,
+                           std::int64_t code = Error{}.code) noexcept {
+  return Error{.code = code, .message = "out of memory", .cause = cause};
+}
+
+/// What `make` gives, an Error or a Result; if there is no memory for it, the error above. For
+/// outcomes that must be told in any case, because somebody waits for them.
+template <class Make>
+std::invoke_result_t<Make&> or_out_of_memory(Make&& make, Cause cause = Cause::unspecified,
+                                             std::int64_t code = Error{}.code) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory(cause, code);
+  }
+}
 
 // How a call of this side ended. None of these is true for an error that the other side sent,
 // whatever its code.

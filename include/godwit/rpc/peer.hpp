@@ -40,8 +40,9 @@
 namespace godwit::inline v0::rpc {
 
 namespace detail {
+struct Letter;
 class Mailbox;
-}
+}  // namespace detail
 
 /// How a peer names its own requests.
 enum class IdStyle : std::uint8_t { sequential, uuid };
@@ -112,7 +113,26 @@ class GODWIT_API Poster {
   bool closed() const;
 
  private:
+  friend class PreparedPost;
   std::shared_ptr<detail::Mailbox> mailbox_;
+};
+
+/// Work for the thread of a peer, to be posted later, on any thread. All that it needs is there
+/// when it is made, so that posting it cannot fail.
+class GODWIT_API PreparedPost {
+ public:
+  PreparedPost(const Poster& poster, Function<void()> work);
+  /// Not posted, it is not run.
+  ~PreparedPost();
+  PreparedPost(PreparedPost&&) noexcept;
+  PreparedPost& operator=(PreparedPost&&) noexcept;
+
+  /// Runs the work as Poster does. A second time does nothing.
+  void operator()() noexcept;
+
+ private:
+  std::shared_ptr<detail::Mailbox> mailbox_;
+  std::unique_ptr<detail::Letter> letter_;
 };
 
 /// Names work that waits for its time.
