@@ -73,9 +73,7 @@ struct WebServer::State {
 
   ~State() {
     *anchor = nullptr;
-    for (const auto& loop : loops) {
-      loop->post([raw = loop.get()] { raw->stop(); });
-    }
+    for (const auto& loop : loops) loop->stop();
     for (std::thread& thread : threads) thread.join();
     for (const auto& share : shares) share->http.reset();
     shares.clear();
