@@ -89,7 +89,7 @@ void CommandTransport::on_closing(Error reason) {
 
 std::string CommandTransport::stderr_quote() const {
   const std::string words = first_lines(process_.stderr_tail(), quoted);
-  return words.empty() ? words : "; its stderr begins: " + words;
+  return words.empty() ? words : "; its stderr says: " + words;
 }
 
 void CommandTransport::tell() {

@@ -32,7 +32,7 @@ class GODWIT_API CommandTransport final : public StreamTransport {
 
   const Process& process() const noexcept { return process_; }
 
-  /// `; its stderr begins: …` for the end of a sentence about a program that still runs; empty if
+  /// `; its stderr says: …` for the end of a sentence about a program that still runs; empty if
   /// it wrote nothing there. Short, and without bytes that could play with a terminal.
   std::string stderr_quote() const;
 
