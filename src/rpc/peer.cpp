@@ -365,6 +365,7 @@ const std::shared_ptr<void>& Peer::user() const noexcept { return impl_->user; }
 
 Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, Kind kind)
     : out_(out), begin_(out.size()), writer_(out), method_(method) {
+  Rollback undo([&] { out_.resize(begin_); });  // half a message would spoil the next one
   writer_.begin_object();
   writer_.raw_key("\"jsonrpc\":");
   writer_.raw("\"2.0\"");
@@ -380,6 +381,7 @@ Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, 
   }
   writer_.raw_key("\"method\":");
   writer_.value(method);
+  undo.dismiss();
 }
 
 Peer::Outgoing::~Outgoing() {
