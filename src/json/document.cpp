@@ -155,6 +155,7 @@ Document& Document::operator=(Document&&) noexcept = default;
 
 Result<View> Document::parse(std::string_view text, const ParseOptions& options,
                              std::size_t spare) {
+  const godwit::detail::base::Parsing parsing{};
   if (!state_) state_ = std::make_unique<State>();
   State& s = *state_;
   s.good = false;

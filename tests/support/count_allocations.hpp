@@ -1,17 +1,29 @@
 // Counts heap allocations by replacing operator new and delete in all forms. For one source of a
-// program of its own, which has one thread and is not built with sanitizers.
+// program of its own, which is not built with sanitizers.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "godwit/base/work.hpp"
+
 namespace {
 
-std::size_t allocations = 0;  // the test has one thread
+/// Of this thread.
+constinit thread_local std::size_t allocations = 0;
+/// Those that have room for a text of `large_size`, without what a parser needs to work: each holds
+/// a copy of it.
+constinit thread_local std::size_t large_allocations = 0;
+[[maybe_unused]] std::atomic<std::size_t> large_size = SIZE_MAX;
 
 void* counted(std::size_t size, std::size_t alignment = 0) noexcept {
   ++allocations;
+  if (size >= large_size.load(std::memory_order_relaxed) && !godwit::detail::base::is_parsing()) {
+    ++large_allocations;
+  }
   if (size == 0) size = 1;
   if (alignment <= alignof(std::max_align_t)) return std::malloc(size);
   return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
