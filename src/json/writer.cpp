@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -45,6 +46,11 @@ void escape(std::string& out, unsigned char c) {
 }
 
 }  // namespace
+
+void Writer::make_room(std::size_t size) {
+  const std::size_t needed = out_.size() + size + long_text;
+  if (needed > out_.capacity()) out_.reserve(std::max(needed, 2 * out_.capacity()));
+}
 
 void Writer::integer(std::int64_t v) {
   char digits[20];
@@ -115,6 +121,7 @@ void Writer::text(std::string_view v) {
     out_.append(quoted, v.size() + 2);
     return;
   }
+  if (v.size() >= long_text) make_room(v.size());
   out_.push_back('"');
   bool checked = false;
   for (;;) {

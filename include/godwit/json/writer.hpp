@@ -96,9 +96,14 @@ class GODWIT_API Writer {
   }
   void token(std::string_view t) {
     comma();
+    if (t.size() >= long_text) make_room(t.size());
     out_.append(t);
     comma_ = true;
   }
+  static constexpr std::size_t long_text = 1024;
+  /// For a text of this size and what usually follows it. Without that a long text would fill the
+  /// string to its end, and the next byte would copy it all once more.
+  void make_room(std::size_t size);
   void integer(std::int64_t v);
   void unsigned_integer(std::uint64_t v);
   void real(double v);
