@@ -18,7 +18,7 @@ namespace rpc = godwit::rpc;
 class Forget final : public rpc::Output {
  public:
   std::string& output() override { return buffer_; }
-  void finish_message(std::size_t) override {
+  void finish(const rpc::Outbound&) override {
     benchmark::DoNotOptimize(buffer_.data());
     buffer_.clear();
   }

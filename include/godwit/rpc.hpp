@@ -10,4 +10,5 @@
 #include "godwit/rpc/reply.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/rules.hpp"
+#include "godwit/rpc/tap.hpp"
 #include "godwit/rpc/transport.hpp"

@@ -110,7 +110,8 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
         self->lose_channel(channel,
                            outcome ? Result<void>() : Result<void>(std::move(outcome).error()));
       },
-      {.timeout = Duration::max()});
+      {.timeout = Duration::max(),
+       .fields = fields_beside(*dialect, dialect->name_of(Operation::listen))});
   if (!channels.contains(channel->number) || !peer) return;  // it ended at once
   channel->call = call;
   channel->id = peer->id_of(call);
@@ -132,7 +133,7 @@ void ClientSession::State::open_stateful(const ChannelPtr& channel) {
 
 void ClientSession::State::watch(const ChannelPtr& channel, const std::string& uri) {
   if (++watched[uri] > 1) return on_subscribed(channel->number, uri, true);
-  ask(Operation::subscribe, uri_member(uri), {},
+  ask(Operation::subscribe, {.members = uri_member(uri)}, {},
       [self = shared_from_this(), number = channel->number, uri](Result<json::View> outcome) {
         if (!outcome) {
           self->options.log.warning("cannot subscribe to " + json::quote(uri) + ": " +
@@ -162,7 +163,7 @@ void ClientSession::State::unwatch(const std::string& uri) {
   if (found == watched.end() || --found->second > 0) return;
   watched.erase(found);
   if (phase != Phase::ready) return;
-  ask(Operation::unsubscribe, uri_member(uri), {}, [](Result<json::View>) {});
+  ask(Operation::unsubscribe, {.members = uri_member(uri)}, {}, [](Result<json::View>) {});
 }
 
 void ClientSession::State::end_channel(std::uint64_t number) {

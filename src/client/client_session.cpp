@@ -4,10 +4,13 @@
 #include "godwit/rpc/error_code.hpp"
 #include "lists.hpp"
 #include "mcp/era/stateless.hpp"
+#include "mcp/rules.hpp"
 #include "session_state.hpp"
 
 namespace godwit::inline v0 {
 
+using detail::client::RequestParams;
+using detail::client::SharedText;
 using detail::client::ViewDone;
 using mcp::Operation;
 
@@ -63,14 +66,14 @@ std::string member(std::string_view name, std::string_view text) {
 template <class State>
 struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
   std::shared_ptr<State> state;
-  std::string members;
+  RequestParams params;
   RequestOptions options;
   ViewDone done;
   std::uint64_t number = 0;
 
   ClientCall send(bool again) {
     state->ask(
-        Operation::call_tool, members, options,
+        Operation::call_tool, params, options,
         [self = this->shared_from_this(), again](Result<json::View> outcome) {
           if (outcome || again) return self->done(std::move(outcome));
           if (outcome.error().code != mcp::code::header_mismatch) {
@@ -126,15 +129,10 @@ std::shared_ptr<const rpc::Router> ClientSession::router() const { return router
 
 rpc::PeerOptions ClientSession::peer_options() const {
   rpc::PeerOptions out;
-  out.rules = {.array_params = false,
-               .null_id = false,
-               .fractional_id = false,
-               .batch = false,
-               .object_result = true,
-               .id_on_unreadable = false,
-               .busy_code = rpc::code::internal_error};
+  out.rules = mcp::profile();
   out.limits = state_->options.limits;
   out.log = state_->options.log;
+  out.tap = state_->options.tap;
   out.abandoned = [weak = std::weak_ptr(state_)](rpc::Peer&, const rpc::Id& id,
                                                  const Error& reason) {
     if (const auto state = weak.lock()) state->abandoned(id, reason);
@@ -216,19 +214,20 @@ ClientCall ClientSession::call_tool(std::string_view name, RawJson arguments, Do
       return {};
     }
   }
-  return send_tool(name, std::move(arguments.text), std::move(done), std::move(options));
+  return send_tool(name, std::make_shared<const std::string>(std::move(arguments.text)),
+                   std::move(done), std::move(options));
 }
 
-ClientCall ClientSession::send_tool(std::string_view name, std::string arguments,
+ClientCall ClientSession::send_tool(std::string_view name, SharedText arguments,
                                     Done<ToolResult> done, RequestOptions options) {
-  std::string members = member("name", name);
-  if (!arguments.empty()) {
-    const std::size_t first = arguments.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos || arguments[first] != '{') {
+  RequestParams params{.members = member("name", name), .name = std::string(name)};
+  if (!arguments->empty()) {
+    const std::size_t first = arguments->find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || (*arguments)[first] != '{') {
       done(not_an_object(name));
       return {};
     }
-    members += ",\"arguments\":" + arguments;
+    params.arguments = std::move(arguments);
   }
   auto checked = [state = state_, tool = std::string(name),
                   done = std::move(done)](Result<json::View> outcome) mutable {
@@ -246,13 +245,13 @@ ClientCall ClientSession::send_tool(std::string_view name, std::string arguments
     }
     done(*std::move(result));
   };
-  if (!state_->options.param_headers) {
-    return state_->ask(Operation::call_tool, std::move(members), std::move(options),
+  if (!state_->says_beside()) {
+    return state_->ask(Operation::call_tool, std::move(params), std::move(options),
                        std::move(checked));
   }
   auto call = std::make_shared<CheckedCall<State>>();
   call->state = state_;
-  call->members = std::move(members);
+  call->params = std::move(params);
   call->options = std::move(options);
   call->done = std::move(checked);
   call->number = ++state_->last_number;
@@ -269,7 +268,7 @@ void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all
 }
 
 bool ClientSession::State::can_call(const std::string& tool, json::View input_schema) {
-  if (!options.param_headers || !dialect || !dialect->stateless) return true;
+  if (!says_beside()) return true;
   const auto headers = mcp::param_headers(input_schema);
   if (headers) return true;
   if (refused_tools.size() < most_refused_tools &&
@@ -312,16 +311,19 @@ ClientCall ClientSession::list_prompts_page(std::optional<std::string> cursor,
 
 ClientCall ClientSession::read_resource(std::string_view uri, Done<ReadResult> done,
                                         RequestOptions options) {
-  return state_->ask(Operation::read_resource, member("uri", uri), std::move(options),
+  return state_->ask(Operation::read_resource,
+                     {.members = member("uri", uri), .name = std::string(uri)}, std::move(options),
                      decoded<ReadResult>(std::move(done)));
 }
 
 ClientCall ClientSession::get_prompt(std::string_view name,
                                      const std::map<std::string, std::string>& arguments,
                                      Done<PromptResult> done, RequestOptions options) {
-  std::string members = member("name", name);
-  if (!arguments.empty()) members += ",\"arguments\":" + json::encode(arguments);
-  return state_->ask(Operation::get_prompt, std::move(members), std::move(options),
+  RequestParams params{.members = member("name", name), .name = std::string(name)};
+  if (!arguments.empty()) {
+    params.arguments = std::make_shared<const std::string>(json::encode(arguments));
+  }
+  return state_->ask(Operation::get_prompt, std::move(params), std::move(options),
                      decoded<PromptResult>(std::move(done)));
 }
 
@@ -346,7 +348,7 @@ ClientCall ClientSession::complete(const CompletionReference& reference,
     if (!answer) return done(std::move(answer).error());
     done(std::move(answer->completion));
   };
-  return state_->ask(Operation::complete, std::move(members), std::move(options),
+  return state_->ask(Operation::complete, {.members = std::move(members)}, std::move(options),
                      decoded<Answer>(std::move(unwrapped)));
 }
 
@@ -377,7 +379,7 @@ ClientCall ClientSession::set_log_level(LoggingLevel level, Done<void> done) {
     done(error ? Result<void>(*std::move(error)) : Result<void>());
     return {};
   }
-  return state->ask(Operation::set_level, member("level", json::enum_name(level)), {},
+  return state->ask(Operation::set_level, {.members = member("level", json::enum_name(level))}, {},
                     ignored(std::move(done)));
 }
 

@@ -7,6 +7,7 @@
 #include "godwit/json/encode.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless.hpp"
+#include "mcp/era/stateless_headers.hpp"
 #include "session_state.hpp"
 
 namespace godwit::inline v0 {
@@ -87,7 +88,7 @@ std::optional<Error> ClientSession::State::missing_capability(Operation operatio
                                         : "; " + json::quote(name) + " was not sent")};
 }
 
-ClientCall ClientSession::State::ask(Operation operation, std::string members,
+ClientCall ClientSession::State::ask(Operation operation, detail::client::RequestParams params,
                                      RequestOptions request, ViewDone done, std::uint64_t again) {
   const auto self = shared_from_this();
   auto exchange = std::make_shared<detail::client::Exchange>();
@@ -101,12 +102,12 @@ ClientCall ClientSession::State::ask(Operation operation, std::string members,
     return {};
   }
   exchange->method = dialect->name_of(operation);
-  exchange->members = std::move(members);
+  exchange->params = std::move(params);
   exchange->options = std::move(request);
   // What the caller adds to _meta or to the headers may change the answer.
   if (options.cache && dialect->stateless && detail::client::ResponseCache::keeps(operation) &&
       exchange->options.meta.empty() && exchange->options.headers.empty()) {
-    exchange->cache_key = detail::client::ResponseCache::key(operation, exchange->members);
+    exchange->cache_key = detail::client::ResponseCache::key(operation, exchange->params.members);
     const std::string* known =
         exchange->options.fresh ? nullptr : cache.find(exchange->cache_key, now());
     if (known) {
@@ -142,12 +143,21 @@ ClientCall ClientSession::State::ask_method(std::string_view method, RawJson par
     finish(exchange, *std::move(error));
     return {};
   }
-  json::Writer writer(exchange->members);
+  json::Writer writer(exchange->params.members);
+  const std::string_view naming = mcp::naming_member(method);
+  const bool is_tool = method == dialect->name_of(Operation::call_tool);
   for (const auto [key, value] : object.members()) {
     if (key == "_meta") {
       for (const auto [name, item] : value.members()) {
         if (!request.meta.contains(name)) request.meta.set(std::string(name), json::Value(item));
       }
+      continue;
+    }
+    if (!naming.empty() && key == naming) {
+      if (const auto name = value.as_string()) exchange->params.name.emplace(*name);
+    }
+    if (is_tool && key == "arguments" && value.is_object()) {
+      exchange->params.arguments = std::make_shared<const std::string>(value.source());
       continue;
     }
     writer.key(key);
@@ -203,11 +213,13 @@ std::string ClientSession::State::meta_of(const detail::client::Exchange& exchan
   return out;
 }
 
-void ClientSession::State::write_params(json::Writer& writer,
-                                        const detail::client::Exchange& exchange) const {
-  const std::string meta = meta_of(exchange);
+void detail::client::RoundParams::write(json::Writer& writer) const {
   writer.begin_object();
-  if (!exchange.members.empty()) writer.raw(exchange.members);
+  if (!exchange.params.members.empty()) writer.raw(exchange.params.members);
+  if (exchange.params.arguments) {
+    writer.key("arguments");
+    writer.raw(*exchange.params.arguments);
+  }
   if (exchange.asked) {
     writer.key("inputResponses");
     writer.begin_object();
@@ -228,14 +240,33 @@ void ClientSession::State::write_params(json::Writer& writer,
   writer.end_object();
 }
 
+rpc::MessageFields ClientSession::State::fields_beside(const mcp::Dialect& in,
+                                                       std::string_view method,
+                                                       std::optional<std::string_view> name) const {
+  rpc::MessageFields fields;
+  if (has_fields && in.stateless) mcp::add_request_fields(fields, in, method, name);
+  return fields;
+}
+
+rpc::MessageFields ClientSession::State::fields_of(const detail::client::Exchange& exchange) const {
+  rpc::MessageFields fields = exchange.options.headers;
+  if (!says_beside()) return fields;
+  const detail::client::RequestParams& params = exchange.params;
+  mcp::add_request_fields(fields, *dialect, exchange.method, params.name);
+  if (exchange.method == dialect->name_of(Operation::call_tool) && params.name &&
+      params.arguments) {
+    param_headers.add_fields(fields, *params.name, std::string_view(*params.arguments));
+  }
+  return fields;
+}
+
 void ClientSession::State::send_round(const ExchangePtr& exchange) {
   const auto left = std::max(exchange->hard_end - now(), Duration(0));
   const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left),
                                   .route = {},
-                                  .fields = exchange->options.headers};
-  RawJson params;
-  json::Writer writer(params.text);
-  write_params(writer, *exchange);
+                                  .fields = fields_of(*exchange)};
+  const std::string meta = meta_of(*exchange);
+  const detail::client::RoundParams params{*exchange, meta};
   auto done = [self = shared_from_this(),
                number = exchange->number](Result<detail::client::ResultView> outcome) {
     try {
@@ -249,10 +280,10 @@ void ClientSession::State::send_round(const ExchangePtr& exchange) {
   // A request without params has none at all, rather than empty ones: older servers insist.
   rpc::Peer& to = *peer;
   const rpc::CallHandle call =
-      params.text == "{}" ? to.call<detail::client::ResultView>(exchange->method, rpc::no_params,
-                                                                std::move(done), patience)
-                          : to.call<detail::client::ResultView>(exchange->method, params,
-                                                                std::move(done), patience);
+      params.empty() ? to.call<detail::client::ResultView>(exchange->method, rpc::no_params,
+                                                           std::move(done), patience)
+                     : to.call<detail::client::ResultView>(exchange->method, params,
+                                                           std::move(done), patience);
   // An outcome that came at once may have begun the next round already.
   if (peer && peer->id_of(call)) exchange->call = call;
 }
@@ -276,10 +307,14 @@ void ClientSession::State::on_outcome(std::uint64_t number,
                                "has a resultType that was not agreed on: " +
                                    std::string(result.find("resultType").source().substr(0, 100))));
   }
+  if (says_beside() && exchange->method == dialect->name_of(Operation::list_tools)) {
+    if (exchange->params.empty()) param_headers.clear();  // a first page begins the list anew
+    param_headers.learn(result.find("tools"));
+  }
   if (!exchange->cache_key.empty() && exchange->rounds == 0) {
     const Duration life = mcp::time_to_live(result);
     // A first page begins the list anew: the pages of the old one do not go with it.
-    if (exchange->members.empty()) cache.drop(*exchange->operation);
+    if (exchange->params.empty()) cache.drop(*exchange->operation);
     if (life > Duration(0)) {
       cache.put(exchange->cache_key, *exchange->operation, result.source(), now() + life);
     }

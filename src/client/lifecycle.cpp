@@ -6,6 +6,7 @@
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/carrier_error.hpp"
 #include "mcp/era/stateful_client.hpp"
+#include "mcp/rules.hpp"
 #include "session_state.hpp"
 
 namespace godwit::inline v0 {
@@ -83,6 +84,7 @@ void ClientSession::State::start(rpc::Peer& to, Function<void(Result<void>)> don
   }
   const auto self = shared_from_this();
   peer = &to;
+  has_fields = to.has_fields();
   phase = Phase::starting;
   started = std::move(done);
   limit_start(options.start_timeout);
@@ -112,6 +114,7 @@ void ClientSession::State::probe(const mcp::Dialect& with, unsigned tries) {
   rpc::CallOptions patience;
   const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
   patience.timeout = may_fall_back ? options.probe_timeout : Duration::max();
+  patience.fields = fields_beside(with, with.name_of(mcp::Operation::discover));
   probe_unanswered = true;
   peer->call<detail::client::ResultView>(
       with.name_of(mcp::Operation::discover), params,
@@ -308,15 +311,8 @@ void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
   // The handshake must not be cancelled, and a probe may have met a server that knows no such
   // notification before it.
   if (!peer || phase != Phase::ready || quiet) return;
-  std::string params;
-  json::Writer writer(params);
-  writer.begin_object();
-  writer.key("requestId");
-  id.write(writer);
-  writer.key("reason");
-  writer.value(reason.message);
-  writer.end_object();
-  peer->notify(dialect->name_of(mcp::Operation::cancelled), RawJson{std::move(params)});
+  peer->notify_cancelled(id, dialect->name_of(mcp::Operation::cancelled),
+                         mcp::CancelledParams{.requestId = id, .reason = reason.message});
 }
 
 void ClientSession::State::shut_down() noexcept {

@@ -108,8 +108,8 @@ ClientCall ask_page(const std::shared_ptr<State>& state, std::optional<std::stri
     const std::size_t bytes = outcome->source().size();
     done(read_page<T>(*outcome, *state), bytes);
   };
-  return state->ask(ListOf<T>::operation, std::move(members), std::move(options), std::move(read),
-                    again);
+  return state->ask(ListOf<T>::operation, {.members = std::move(members)}, std::move(options),
+                    std::move(read), again);
 }
 
 template <class T, class State>

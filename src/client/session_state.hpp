@@ -22,6 +22,7 @@
 #include "godwit/rpc/handler.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_client.hpp"
+#include "mcp/era/tool_param_headers.hpp"
 #include "questions.hpp"
 #include "response_cache.hpp"
 #include "tool_schemas.hpp"
@@ -41,14 +42,28 @@ inline Error out_of_memory() { return Error{.message = "out of memory"}; }
 /// Gets the complete result of an exchange; the view is good during the call only.
 using ViewDone = Function<void(Result<json::View>)>;
 
+using SharedText = std::shared_ptr<const std::string>;
+
+/// The params of a request, without what each round and the era add.
+struct RequestParams {
+  /// As JSON, without braces.
+  std::string members{};
+  /// The member of that name, as JSON; null if there is none. Shared, because it may be large and
+  /// may have to be sent again.
+  SharedText arguments{};
+  /// The tool, prompt or address that is asked for, which may have to be said beside the message.
+  std::optional<std::string> name{};
+
+  bool empty() const noexcept { return members.empty() && !arguments; }
+};
+
 /// One request of the program, over all the rounds that it takes.
 struct Exchange {
   std::uint64_t number = 0;
   /// Nothing for methods that only the program knows.
   std::optional<mcp::Operation> operation{};
   std::string method{};
-  /// Of params: without braces, and without _meta.
-  std::string members{};
+  RequestParams params{};
   RequestOptions options{};
   ViewDone done{};
   /// Under which the answer may be kept; empty if it must not.
@@ -66,6 +81,17 @@ struct Exchange {
   std::size_t unanswered = 0;
   TimePoint asked_at{};
   std::stop_source stop{};
+};
+
+/// The params of one round of a request, written when it is sent.
+struct RoundParams {
+  const Exchange& exchange;
+  const std::string& meta;  // members of _meta, as JSON without braces
+
+  bool empty() const noexcept {
+    return exchange.params.empty() && !exchange.asked && exchange.state.empty() && meta.empty();
+  }
+  void write(json::Writer& writer) const;
 };
 
 /// Somebody who listens.
@@ -125,8 +151,8 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   // Exchanges (exchange.cpp).
 
   /// `again` is the number of an exchange that this one continues.
-  ClientCall ask(mcp::Operation operation, std::string members, RequestOptions options,
-                 ViewDone done, std::uint64_t again = 0);
+  ClientCall ask(mcp::Operation operation, detail::client::RequestParams params,
+                 RequestOptions options, ViewDone done, std::uint64_t again = 0);
   ClientCall ask_method(std::string_view method, RawJson params, RequestOptions options,
                         ViewDone done);
   bool cancel(std::uint64_t number, std::string_view reason);
@@ -147,7 +173,12 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
                  Result<std::string> answer);
   void finish(const ExchangePtr& exchange, Result<json::View> outcome);
   std::string meta_of(const detail::client::Exchange& exchange) const;
-  void write_params(json::Writer& writer, const detail::client::Exchange& exchange) const;
+  /// Whether what a request says is repeated in fields beside it.
+  bool says_beside() const noexcept { return has_fields && dialect && dialect->stateless; }
+  /// Those fields.
+  rpc::MessageFields fields_beside(const mcp::Dialect& in, std::string_view method,
+                                   std::optional<std::string_view> name = {}) const;
+  rpc::MessageFields fields_of(const detail::client::Exchange& exchange) const;
 
   // Questions of the server (questions.cpp).
 
@@ -205,6 +236,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   ClientOptions options;
   ClientCapabilities capabilities;  // as declared
   rpc::Peer* peer = nullptr;        // null before start() and after the end
+  bool has_fields = false;          // beside the messages of the peer
   Phase phase = Phase::idle;
   Error why{};  // of failed and ended
   Function<void(Result<void>)> started{};
@@ -227,6 +259,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   detail::client::ResponseCache cache;
   detail::client::ToolSchemas schemas;
+  mcp::ToolParamHeaders param_headers;
   std::unordered_set<std::string> refused_tools;  // about which the log knows, as far as kept
 };
 
@@ -237,5 +270,12 @@ struct godwit::json::Codec<godwit::detail::client::ResultView> {
   static bool read(View view, godwit::detail::client::ResultView& out, DecodeFailure&) {
     out.view = view;
     return true;
+  }
+};
+
+template <>
+struct godwit::json::Codec<godwit::detail::client::RoundParams> {
+  static void write(Writer& writer, const godwit::detail::client::RoundParams& params) {
+    params.write(writer);
   }
 };

@@ -265,8 +265,13 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   void follow() {
     ++redirects;
     request.url = *std::exchange(next, std::nullopt);
-    request.body = wire.substr(wire.size() - body_size);
+    request.body = body();
     start();
+  }
+
+  std::string_view body() const noexcept {
+    if (wire.empty()) return request.body;  // it has not started yet
+    return std::string_view(wire).substr(wire.size() - body_size);
   }
 
   void on_done() override {
@@ -338,6 +343,10 @@ void FetchHandle::cancel() noexcept {
 }
 
 bool FetchHandle::active() const noexcept { return fetch_ && !fetch_->done; }
+
+std::string_view FetchHandle::body() const noexcept {
+  return fetch_ ? fetch_->body() : std::string_view();
+}
 
 HttpClient::HttpClient(Loop& loop, HttpClientOptions options)
     : state_(std::make_shared<State>(loop, std::move(options))) {}

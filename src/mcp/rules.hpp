@@ -1,7 +1,10 @@
 // The profile of JSON-RPC 2.0 that MCP is spoken in.
 #pragma once
 
+#include <string>
+
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/id.hpp"
 #include "godwit/rpc/rules.hpp"
 
 namespace godwit::inline v0::mcp {
@@ -16,5 +19,11 @@ inline rpc::Rules profile() {
                     .id_on_unreadable = false,
                     .busy_code = rpc::code::internal_error};
 }
+
+/// Takes back a request, in either direction.
+struct CancelledParams {
+  rpc::Id requestId{};
+  std::string reason{};
+};
 
 }  // namespace godwit::inline v0::mcp

@@ -1,5 +1,6 @@
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/peer.hpp"
+#include "peer_impl.hpp"
 #include "pending.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -64,7 +65,10 @@ void Batch::send() {
     for (Waiting& call : calls) detail::finish_call(call.done, call.method, *error, log);
     return;
   }
+  std::vector<Id> ids;
+  ids.reserve(calls.size());
   for (Waiting& call : calls) {
+    ids.push_back(call.id);
     peer_->await(call.number, std::move(call.id), std::move(call.method), std::move(call.done),
                  call.options);
   }
@@ -72,7 +76,7 @@ void Batch::send() {
   const std::size_t begin = out.size();
   out.push_back('[');
   out.append(text);
-  peer_->output_.finish_message(begin);
+  peer_->impl_->send({.begin = begin, .kind = Outbound::Kind::batch, .ids = ids});
 }
 
 }  // namespace godwit::inline v0::rpc

@@ -52,7 +52,7 @@ class Peer::Impl::Incoming final : public detail::Call {
     if (impl_.oversized(*out_, begin_, batch_ != nullptr, 1)) return fail(impl_.too_large());
     out_->push_back('}');
     done();
-    impl_.commit(begin_, nullptr, batch_);
+    impl_.commit(begin_, id_, nullptr, batch_);
   }
 
   void fail(Error error) override {
@@ -86,7 +86,7 @@ class Peer::Impl::Incoming final : public detail::Call {
         std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
     call->log = impl_.options.log;
     call->user_ = impl_.user;
-    call->route_ = impl_.output.route();
+    call->route_ = impl_.route;
     call->batch = batch_;
     call->started = started_ ? *started_ : impl_.options.clock->now();
     call->label = context_.label();
@@ -135,21 +135,25 @@ class Peer::Impl::Incoming final : public detail::Call {
 
  private:
   /// Everything before the result, in one append if the id is a plain number, as it mostly is.
-  void append_head(std::string& out) const {
+  void append_head(std::string& out) {
     constexpr std::string_view before = R"({"jsonrpc":"2.0","id":)";
     constexpr std::string_view after = R"(,"result":)";
     const auto number = envelope_.id.is_real() ? std::nullopt : envelope_.id.as_int64();
     if (!number) {
       out.append(before);
+      id_.begin = out.size();
       json::Writer writer(out);
       write_id(writer, envelope_.id);
+      id_.end = out.size();
       out.append(after);
       return;
     }
+    id_.begin = out.size() + before.size();
     char head[before.size() + 20 + after.size()];
     std::memcpy(head, before.data(), before.size());
     char* end = std::to_chars(head + before.size(), head + sizeof head, *number).ptr;
     std::memcpy(end, after.data(), after.size());
+    id_.end = out.size() + static_cast<std::size_t>(end - head);
     out.append(head, static_cast<std::size_t>(end - head) + after.size());
   }
 
@@ -191,6 +195,7 @@ class Peer::Impl::Incoming final : public detail::Call {
   std::optional<json::Writer> writer_;
   std::string* out_ = nullptr;  // where a result has been begun
   std::size_t begin_ = 0;
+  IdPlace id_;
   std::size_t result_begin_ = 0;
   std::optional<TimePoint> started_;
   std::size_t passed_ = 0;

@@ -56,20 +56,20 @@ Peer::~Peer() {
   }
 }
 
-void Peer::on_message(std::string_view message, std::size_t spare) {
+void Peer::receive(std::string_view message, std::size_t spare, Route route) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) return impl.wait(message);
-  const Impl::Receiving receiving(impl);
+  if (impl.receiving) return impl.wait(message, route);
+  const Impl::Receiving receiving(impl, route);
   impl.message(message, spare);
   impl.after_message();
 }
 
-void Peer::receive(json::View message) {
+void Peer::receive(json::View message, Route route) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) return impl.wait(message.source());
-  const Impl::Receiving receiving(impl);
+  if (impl.receiving) return impl.wait(message.source(), route);
+  const Impl::Receiving receiving(impl, route);
   impl.message(message);
   impl.after_message();
 }
@@ -141,7 +141,7 @@ void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
                                          .method = std::move(method),
                                          .deadline = later(impl_->options.clock->now(), timeout),
                                          .timeout = timeout,
-                                         .route = output_.route(),
+                                         .route = impl_->route,
                                          .done = std::move(done)});
   deadline_may_have_moved(before);
 }
@@ -165,16 +165,18 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
   Impl& impl = *impl_;
   const Impl::Busy busy(impl);
   Rollback unsent([&] { impl.pending.take(request.number_); });  // the caller gets the exception
-  await(request.number_, std::move(request.id_), std::string(request.method_), std::move(done),
-        options);
-  if (!options.fields.empty()) output_.set_fields(options.fields);
+  await(request.number_, request.id_, std::string(request.method_), std::move(done), options);
   request.finished_ = true;
-  output_.finish_message(request.begin_);
+  impl.send({.begin = request.begin_,
+             .kind = Outbound::Kind::request,
+             .method = request.method_,
+             .ids = {&request.id_, 1},
+             .fields = options.fields.empty() ? nullptr : &options.fields});
   unsent.dismiss();
   return CallHandle{request.number_};
 }
 
-void Peer::finish_notification(Outgoing& notification) {
+void Peer::finish_notification(Outgoing& notification, const Id* takes_back) {
   if (impl_->closed) return;  // taken back by its destructor
   notification.out_.push_back('}');
   if (auto error =
@@ -182,10 +184,14 @@ void Peer::finish_notification(Outgoing& notification) {
     return impl_->complain(LogLevel::error, error->message);
   }
   notification.finished_ = true;
-  output_.finish_message(notification.begin_);
+  using Kind = Outbound::Kind;
+  impl_->send({.begin = notification.begin_,
+               .kind = takes_back ? Kind::cancellation : Kind::notification,
+               .method = notification.method_,
+               .ids = {takes_back, takes_back ? 1u : 0u}});
 }
 
-void Peer::send_raw(std::string_view message) {
+void Peer::send_notification(std::string_view message) {
   Impl& impl = *impl_;
   if (impl.closed) return;
   if (message.size() > impl.options.limits.message_bytes_out) {
@@ -199,21 +205,20 @@ void Peer::send_raw(std::string_view message) {
   std::string& out = output.output();
   const std::size_t begin = out.size();
   out.append(message);
-  output.finish_message(begin);
+  impl.send(
+      {.begin = begin, .kind = Outbound::Kind::notification, .method = detail::method_of(message)});
   if (!impl.closed) output.flush();
 }
 
 void Peer::Via::enter(Impl& impl, Route route) {
-  if (impl.closed) return;
-  before_ = impl.output.route();
-  if (before_ == route) return;  // as always where there is one way only
+  if (impl.closed || impl.route == route) return;  // as always where there is one way only
+  before_ = std::exchange(impl.route, route);
   impl_ = &impl;
   ++impl.busy;
-  impl.output.set_route(route);
 }
 
 void Peer::Via::leave() {
-  if (!impl_->closed) impl_->output.set_route(before_);
+  impl_->route = before_;
   if (--impl_->busy == 0 && impl_->orphaned) delete impl_;
 }
 
@@ -260,7 +265,7 @@ bool Peer::cancel_incoming(const Id& id) {
   if (call->batch) {
     const Via via(impl, call->route());
     --call->batch->waiting;
-    impl.send_if_complete(*call->batch, call->route());
+    impl.send_if_complete(*call->batch);
   } else {
     impl.output.unanswered(call->route());
   }
@@ -390,7 +395,7 @@ Peer::Outgoing::~Outgoing() {
 
 void Context::send(std::string message) {
   if (peer_) {
-    peer_->send_raw(message);
+    peer_->send_notification(message);
   } else if (request_) {
     request_->send(std::move(message));
   }
@@ -398,9 +403,21 @@ void Context::send(std::string message) {
 
 namespace detail {
 
+namespace {
+constexpr std::string_view before_method = R"({"jsonrpc":"2.0","method":)";
+}
+
+std::string_view method_of(std::string_view notification) noexcept {
+  if (!notification.starts_with(before_method)) return {};
+  notification.remove_prefix(before_method.size() + 1);  // and the quote
+  const std::size_t end = notification.find_first_of("\"\\");
+  if (end == notification.npos || notification[end] != '"') return {};
+  return notification.substr(0, end);
+}
+
 void begin_notification(std::string& out, std::string_view method) {
   json::Writer writer(out);
-  out.append(R"({"jsonrpc":"2.0","method":)");
+  out.append(before_method);
   writer.value(method);
   out.append(R"(,"params":)");
 }

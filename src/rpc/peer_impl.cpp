@@ -33,6 +33,7 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
   json::Document& parsed = text.size() > most_reused ? own.emplace() : document;
   const Result<json::View> root = parsed.parse(text, parse_options, spare);
   if (!root) {
+    if (options.tap && !show({.incoming = true, .text = text, .route = route})) return;
     tell_garbage(text);
     if (closed) return;
     Error error = root.error();
@@ -44,6 +45,7 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
 }
 
 void Peer::Impl::message(json::View root) {
+  if (options.tap && !show_incoming(root)) return;
   if (root.is_array()) {
     batch(root);
   } else {
@@ -73,7 +75,7 @@ void Peer::Impl::batch(json::View array) {
     if (closed) return;
   }
   answers->dispatching = false;
-  send_if_complete(*answers, output.route());
+  send_if_complete(*answers);
 }
 
 void Peer::Impl::fail_answered(json::View array, const Error& problem) {
@@ -194,10 +196,10 @@ void Peer::Impl::deliver(Letter& letter) {
 
 void Peer::Impl::deliver_to(Letter& letter) {
   const Via via(*this, letter.route);
-  if (!letter.request) return self.send_raw(letter.text);
+  if (!letter.request) return self.send_notification(letter.text);
   DeferredCall& call = *letter.request;
   if (letter.on_the_way) {
-    if (!call.taken_back()) self.send_raw(letter.text);
+    if (!call.taken_back()) self.send_notification(letter.text);
     return;
   }
   if (!forget(letter.request)) return;
@@ -211,13 +213,11 @@ void Peer::Impl::deliver_to(Letter& letter) {
     if (outcome.failed_) complain_about_notification(call.method(), outcome.error_);
     return;
   }
-  write_answer(outcome.error(), outcome.result(), call.batch, [&](json::Writer& writer) {
-    writer.raw_key("\"id\":");
-    call.id()->write(writer);
-  });
+  write_answer(outcome.error(), outcome.result(), call.batch, true,
+               [&](json::Writer& writer) { call.id()->write(writer); });
   if (call.batch) {
     --call.batch->waiting;
-    send_if_complete(*call.batch, letter.route);
+    send_if_complete(*call.batch);
   }
 }
 
@@ -337,18 +337,67 @@ void Peer::Impl::complain_about_notification(std::string_view method, const Erro
            "the notification " + json::quote(method.substr(0, 200)) + " failed: " + error.message);
 }
 
+// The tap.
+
+bool Peer::Impl::show(const TappedMessage& message) noexcept {
+  const Busy staying(*this);
+  try {
+    options.tap(message);
+  } catch (...) {
+    options.log.caught("the tap threw");
+  }
+  return !closed;
+}
+
+bool Peer::Impl::show_outgoing(const Outbound& message) {
+  const std::string_view text = std::string_view(output.output()).substr(message.begin);
+  std::string own_id;  // of a request of this side
+  if (message.kind == MessageKind::request) own_id = message.ids.front().text();
+  return show({.kind = message.kind,
+               .text = text,
+               .method = message.method,
+               .id = message.is_answer() ? message.answers : std::string_view(own_id),
+               .failed = message.error != nullptr,
+               .route = message.route});
+}
+
+bool Peer::Impl::show_incoming(json::View message) {
+  TappedMessage shown{.incoming = true, .text = message.source(), .route = route};
+  if (message.is_array()) {
+    shown.kind = MessageKind::batch;
+    return show(shown);
+  }
+  const Envelope envelope = detail::read_envelope(message, rules);
+  shown.method = envelope.method;
+  shown.id = envelope.id.source();
+  shown.failed = static_cast<bool>(envelope.error);
+  switch (envelope.kind) {
+    case Envelope::Kind::request:
+      shown.kind = MessageKind::request;
+      break;
+    case Envelope::Kind::notification:
+      shown.kind = MessageKind::notification;
+      break;
+    case Envelope::Kind::response:
+    case Envelope::Kind::error_response:
+      shown.kind = MessageKind::answer;
+      break;
+    case Envelope::Kind::invalid:
+      if (envelope.is_answer) shown.kind = MessageKind::answer;
+      break;
+  }
+  return show(shown);
+}
+
 // Output.
 
 void Peer::Impl::unreadable(const Error& error, const BatchPtr& batch) {
   complain(LogLevel::warning, "a message was refused: " + error.message);
-  write_answer(&error, {}, batch, [&](json::Writer& writer) {
-    if (!rules.id_on_unreadable) return;
-    writer.raw_key("\"id\":");
-    writer.null();
-  });
+  write_answer(&error, {}, batch, rules.id_on_unreadable,
+               [](json::Writer& writer) { writer.null(); });
 }
 
-void Peer::Impl::send_if_complete(BatchAnswers& answers, Route route) {
+void Peer::Impl::send_if_complete(BatchAnswers& answers) {
   if (closed || answers.dispatching || answers.waiting > 0) return;
   if (answers.text.empty()) return output.unanswered(route);
   const std::string text = std::exchange(answers.text, {});
@@ -357,7 +406,7 @@ void Peer::Impl::send_if_complete(BatchAnswers& answers, Route route) {
   out.push_back('[');
   out.append(text);
   out.push_back(']');
-  output.finish_answer(begin, nullptr);
+  send({.begin = begin, .kind = Outbound::Kind::answer});
 }
 
 }  // namespace godwit::inline v0::rpc

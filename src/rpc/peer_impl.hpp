@@ -47,14 +47,21 @@ struct Peer::Impl {
   /// The same while a message is being handled: others that come meanwhile wait.
   class Receiving {
    public:
-    explicit Receiving(Impl& impl) noexcept : busy_(impl), impl_(impl) { impl_.receiving = true; }
-    ~Receiving() { impl_.receiving = false; }
+    Receiving(Impl& impl, Route route) noexcept
+        : busy_(impl), impl_(impl), before_(std::exchange(impl.route, route)) {
+      impl_.receiving = true;
+    }
+    ~Receiving() {
+      impl_.receiving = false;
+      impl_.route = before_;
+    }
     Receiving(const Receiving&) = delete;
     Receiving& operator=(const Receiving&) = delete;
 
    private:
     Busy busy_;  // outlives the flag
     Impl& impl_;
+    const Route before_;
   };
 
   Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
@@ -88,6 +95,7 @@ struct Peer::Impl {
   bool receiving = false;
   unsigned busy = 0;
   bool orphaned = false;  // the Peer is gone; the last Busy deletes this
+  Route route = 0;        // that messages take now
   struct Waiting {
     std::string text;
     Route route;
@@ -111,8 +119,8 @@ struct Peer::Impl {
 
   void message(std::string_view text, std::size_t spare);
   void message(json::View root);
-  void wait(std::string_view message) {
-    waiting_messages.push_back({std::string(message), output.route()});
+  void wait(std::string_view message, Route from) {
+    waiting_messages.push_back({std::string(message), from});
   }
   /// What came while a message was being handled.
   void after_message();
@@ -161,8 +169,28 @@ struct Peer::Impl {
     if (in_batch && begin > 0) out.push_back(',');
     return begin;
   }
-  void commit(std::size_t begin, const Error* error, const BatchPtr& batch) {
-    if (!batch) output.finish_answer(begin, error);
+  /// Hands a message to the carrier. It takes the way of the message that is being handled.
+  void send(Outbound message) {
+    message.route = route;
+    if (options.tap && !show_outgoing(message)) return;
+    output.finish(message);
+  }
+  /// Shows a message to the tap. False if the peer was closed by that: this may be gone, then.
+  bool show(const TappedMessage& message) noexcept;
+  bool show_outgoing(const Outbound& message);
+  bool show_incoming(json::View message);
+  /// Where an answer in the buffer names what it answers.
+  struct IdPlace {
+    std::size_t begin = 0;
+    std::size_t end = 0;  // 0 if it does not
+  };
+  void commit(std::size_t begin, IdPlace id, const Error* error, const BatchPtr& batch) {
+    if (batch) return;
+    const std::string_view text = output.output();
+    send({.begin = begin,
+          .kind = Outbound::Kind::answer,
+          .answers = text.substr(id.begin, id.end - id.begin),
+          .error = error});
   }
   /// Would the answer at the end of `out` make the message too large? A batch is one message.
   bool oversized(const std::string& out, std::size_t begin, bool in_batch,
@@ -175,28 +203,34 @@ struct Peer::Impl {
                           std::to_string(options.limits.message_bytes_out) + " bytes)");
   }
 
-  /// One answer: an error, or a result if `error` is null.
+  /// One answer: an error, or a result if `error` is null. `write_id` writes the id, if it has one.
   template <class WriteId>
-  void write_answer(const Error* error, std::string_view result, const BatchPtr& batch,
+  void write_answer(const Error* error, std::string_view result, const BatchPtr& batch, bool has_id,
                     WriteId&& write_id) {
     std::string& out = target(batch);
     const std::size_t begin = open(out, batch != nullptr);
-    write_response(out, error, result, write_id);
-    if (!oversized(out, begin, batch != nullptr)) return commit(begin, error, batch);
+    const IdPlace id = write_response(out, error, result, has_id, write_id);
+    if (!oversized(out, begin, batch != nullptr)) return commit(begin, id, error, batch);
     out.resize(begin);
     open(out, batch != nullptr);
     const Error replacement = too_large();
-    write_response(out, &replacement, {}, write_id);
-    commit(begin, &replacement, batch);
+    const IdPlace again = write_response(out, &replacement, {}, has_id, write_id);
+    commit(begin, again, &replacement, batch);
   }
   template <class WriteId>
-  static void write_response(std::string& out, const Error* error, std::string_view result,
-                             WriteId&& write_id) {
+  static IdPlace write_response(std::string& out, const Error* error, std::string_view result,
+                                bool has_id, WriteId&& write_id) {
+    IdPlace id;
     json::Writer writer(out);
     writer.begin_object();
     writer.raw_key("\"jsonrpc\":");
     writer.raw("\"2.0\"");
-    write_id(writer);
+    if (has_id) {
+      writer.raw_key("\"id\":");
+      id.begin = out.size();
+      write_id(writer);
+      id.end = out.size();
+    }
     if (error) {
       writer.raw_key("\"error\":");
       detail::write_error(writer, *error);
@@ -205,18 +239,15 @@ struct Peer::Impl {
       writer.raw(result);
     }
     writer.end_object();
+    return id;
   }
 
   void answer(json::View id, const Error* error, std::string_view result, const BatchPtr& batch) {
-    write_answer(error, result, batch, [&](json::Writer& writer) {
-      writer.raw_key("\"id\":");
-      write_id(writer, id);
-    });
+    write_answer(error, result, batch, true, [&](json::Writer& writer) { write_id(writer, id); });
   }
   /// An error for a message without a usable id.
   void unreadable(const Error& error, const BatchPtr& batch = nullptr);
-  /// `route` is the one the batch came by.
-  void send_if_complete(detail::BatchAnswers& answers, Route route);
+  void send_if_complete(detail::BatchAnswers& answers);
 };
 
 }  // namespace godwit::inline v0::rpc

@@ -172,7 +172,6 @@ Result<Client> Client::connect_http(std::string_view url, ClientOptions options)
   http.log = options.log;
   // There is no process that would have to be started: the next call just begins anew.
   options.restart = true;
-  options.param_headers = true;
   return connect(
       [http = std::move(http)](Loop& loop) -> Result<std::unique_ptr<rpc::Transport>> {
         return std::unique_ptr<rpc::Transport>(HttpTransport::make(loop, http));
@@ -196,6 +195,16 @@ Result<ToolResult> Client::call_tool(std::string_view tool, RawJson arguments,
       [tool = std::string(tool), arguments = std::move(arguments), options = std::move(options)](
           ClientSession& session, Taker<ToolResult> done) {
         session.call_tool(tool, arguments, std::move(done), options);
+      });
+}
+
+Result<ToolResult> Client::send_tool(std::string_view tool, std::string arguments,
+                                     RequestOptions options) {
+  return state_->wait<ToolResult>(
+      [tool = std::string(tool),
+       arguments = std::make_shared<const std::string>(std::move(arguments)),
+       options = std::move(options)](ClientSession& session, Taker<ToolResult> done) {
+        session.send_tool(tool, arguments, std::move(done), options);
       });
 }
 
@@ -316,23 +325,25 @@ Result<Listen> Client::listen(SubscriptionFilter filter, ListenCallbacks callbac
 
 void Client::call_tool_async(std::string_view tool, RawJson arguments,
                              Function<void(Result<ToolResult>)> done, RequestOptions options) {
-  // The callback may destroy the client before post() is through here.
-  const std::shared_ptr<State> alive = state_;
-  State* const state = alive.get();
-  auto begin = [tool = std::string(tool), arguments = std::move(arguments),
-                options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
-    session.call_tool(tool, arguments, std::move(taker), options);
-  };
-  auto guarded = [state, done = std::move(done)](Result<ToolResult> result) mutable {
-    try {
-      done(std::move(result));
-    } catch (const std::exception& e) {  // others wait for the same connection
-      state->options.log.error(std::string("the callback of a call threw: ") + e.what());
-    }
-  };
-  state->loop.post([state, begin = std::move(begin), guarded = std::move(guarded)]() mutable {
-    state->call<ToolResult>(std::move(begin), std::move(guarded));
-  });
+  State::begin<ToolResult>(
+      state_,
+      [tool = std::string(tool), arguments = std::move(arguments), options = std::move(options)](
+          ClientSession& session, Taker<ToolResult> taker) {
+        session.call_tool(tool, arguments, std::move(taker), options);
+      },
+      std::move(done));
+}
+
+void Client::send_tool_async(std::string_view tool, std::string arguments,
+                             Function<void(Result<ToolResult>)> done, RequestOptions options) {
+  State::begin<ToolResult>(
+      state_,
+      [tool = std::string(tool),
+       arguments = std::make_shared<const std::string>(std::move(arguments)),
+       options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
+        session.send_tool(tool, arguments, std::move(taker), options);
+      },
+      std::move(done));
 }
 
 void Client::with_session(Function<void(Result<ClientSession*>)> work) {

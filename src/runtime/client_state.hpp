@@ -71,6 +71,23 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     }
   }
 
+  /// Begins something with the session and does not wait: `done` gets its outcome on the loop's
+  /// thread. It may destroy the client before post() is through here, hence the copy of `state`.
+  template <class T, class Begin>
+  static void begin(std::shared_ptr<State> state, Begin begin, Function<void(Result<T>)> done) {
+    State* const self = state.get();
+    auto guarded = [self, done = std::move(done)](Result<T> result) mutable {
+      try {
+        done(std::move(result));
+      } catch (const std::exception& e) {  // others wait for the same connection
+        self->options.log.error(std::string("the callback of a call threw: ") + e.what());
+      }
+    };
+    self->loop.post([self, begin = std::move(begin), guarded = std::move(guarded)]() mutable {
+      self->call<T>(std::move(begin), std::move(guarded));
+    });
+  }
+
   Verdict known() const {
     const std::lock_guard lock(mutex);
     return facts;

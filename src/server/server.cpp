@@ -412,6 +412,7 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   options.rules = mcp::profile();
   options.limits = impl_->options.limits;
   options.log = impl_->options.log;
+  options.tap = impl_->options.tap;
   options.clock = impl_->options.clock;
   options.attach = [impl = impl_, facts = std::move(facts)](rpc::Peer& peer) {
     auto session = std::make_shared<detail::server::Session>(impl, peer, facts);
@@ -421,11 +422,8 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   options.abandoned = [](rpc::Peer& peer, const rpc::Id& id, const Error& reason) {
     // Only stateful clients are asked by requests.
     const std::string_view method = mcp::newest_stateful().name_of(mcp::Operation::cancelled);
-    struct Cancelled {
-      rpc::Id requestId{};
-      std::string reason{};
-    };
-    peer.notify(method, Cancelled{id, reason.message});
+    peer.notify_cancelled(id, method,
+                          mcp::CancelledParams{.requestId = id, .reason = reason.message});
   };
   return options;
 }

@@ -84,10 +84,17 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   }
 
   void on_message(std::string_view message, std::size_t spare) override {
+    hear([&] { peer->on_message(message, spare); });
+  }
+  void on_parsed(json::View message) override {
+    hear([&] { peer->on_parsed(message); });
+  }
+  template <class Take>
+  void hear(Take&& take) {
     const Watch watch(*this);
     try {
       if (heard) heard();
-      if (!watch.gone) peer->on_message(message, spare);
+      if (!watch.gone) take();
     } catch (...) {
       if (!watch.gone) fail();
     }

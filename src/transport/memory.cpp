@@ -60,8 +60,8 @@ class MemoryTransport final : public rpc::Transport {
 
   std::string& output() override { return gathered_.bytes; }
 
-  void finish_message(std::size_t begin) override {
-    gathered_.messages.emplace_back(begin, gathered_.bytes.size());
+  void finish(const rpc::Outbound& message) override {
+    gathered_.messages.emplace_back(message.begin, gathered_.bytes.size());
     if (!delivering_) flush();
   }
 

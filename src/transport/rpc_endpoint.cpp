@@ -179,20 +179,20 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
 
   std::string& output() override { return out; }
   void flush() override {}
-  void finish_message(std::size_t begin) override {
-    out.resize(begin);
-    state.peer.log.limited(
-        LogLevel::warning,
-        "a handler called or notified a client over HTTP, where there is no way to it");
-  }
-  void finish_answer(std::size_t begin, const Error* error) override {
-    if (exchange) {
+  void finish(const rpc::Outbound& message) override {
+    if (!message.is_answer()) {
+      state.peer.log.limited(
+          LogLevel::warning,
+          "a handler called or notified a client over HTTP, where there is no way to it");
+    } else if (exchange) {
+      const Error* const error = message.error;
       const bool bad = error && (error->code == rpc::code::parse_error ||
                                  error->code == rpc::code::invalid_request);
-      exchange->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(begin), more);
+      exchange->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(message.begin),
+                        more);
       exchange = nullptr;
     }
-    out.resize(begin);
+    out.resize(message.begin);
   }
   void unanswered(rpc::Route) override {
     if (!exchange) return;

@@ -23,6 +23,19 @@ void each_message(json::View text, Visit visit) {
   for (const json::View entry : text.items()) visit(entry);
 }
 
+/// The ids of the requests in a text that is one message or a batch.
+std::vector<rpc::Id> requests_in(std::string_view text) {
+  std::vector<rpc::Id> ids;
+  json::Document document;
+  const auto parsed = document.parse(text, {.depth = 100'000, .number_chars = 0});
+  if (!parsed) return ids;
+  each_message(*parsed, [&](json::View one) {
+    if (!one.find("method") || !one.find("id")) return;
+    if (auto id = rpc::Id::from(one.find("id"))) ids.push_back(*std::move(id));
+  });
+  return ids;
+}
+
 class RpcHttp final : public rpc::Transport {
  public:
   RpcHttp(Loop& loop, const http::Url& url, const RpcHttpClientOptions& options)
@@ -43,14 +56,21 @@ class RpcHttp final : public rpc::Transport {
   void start(rpc::Receiver& receiver) override { receiver_ = &receiver; }
   std::string& output() override { return out_; }
   void flush() override {}
-  void finish_message(std::size_t begin) override {
-    Post post{.message = out_.substr(begin), .fields = std::exchange(next_, {})};
-    out_.resize(begin);
+  bool has_fields() const noexcept override { return true; }
+  void finish(const rpc::Outbound& message) override {
+    Post post{.body = message.begin == 0 ? std::exchange(out_, {}) : out_.substr(message.begin),
+              .ids = {},
+              .fields = message.fields ? *message.fields : rpc::MessageFields{}};
+    out_.resize(message.begin);
     if (closing_) return;
+    if (message.kind == rpc::Outbound::Kind::unknown) {
+      post.ids = requests_in(post.body);
+    } else if (message.kind != rpc::Outbound::Kind::cancellation) {
+      post.ids.assign(message.ids.begin(), message.ids.end());
+    }
     waiting_.push_back(std::move(post));
     send_more();
   }
-  void set_fields(const rpc::MessageFields& fields) override { next_ = fields; }
   void when_flushed(Function<void()> done) override {
     when_flushed_ = std::move(done);
     settle();
@@ -68,7 +88,8 @@ class RpcHttp final : public rpc::Transport {
 
  private:
   struct Post {
-    std::string message;
+    std::string body;
+    std::vector<rpc::Id> ids;  // of the requests in it
     rpc::MessageFields fields;
   };
   /// One that is under way.
@@ -93,21 +114,14 @@ class RpcHttp final : public rpc::Transport {
         if (http::is_token(name) && http::is_field_value(value)) fields.set(name, value);
       }
       const Place call = calls_.emplace(calls_.end(), loop_);
-      if (const auto text = document_.parse(post.message, {.depth = 100'000, .number_chars = 0})) {
-        each_message(*text, [&](json::View one) {
-          if (!one.find("method")) return;
-          const json::View id = one.find("id");
-          if (!id) return;
-          if (auto known = rpc::Id::from(id)) call->ids.push_back(*std::move(known));
-        });
-      }
+      call->ids = std::move(post.ids);
       call->timer.start(options_.answer_time,
                         [this, call] { ended(call, error("the server did not answer in time")); });
       call->fetch = client_.fetch(
           {.method = "POST",
            .url = url_,
            .fields = std::move(fields),
-           .body = std::move(post.message),
+           .body = std::move(post.body),
            .repeatable = {},
            .follow_redirects = true},
           {.on_head = [call](int status, http::FieldsView head) { take_head(*call, status, head); },
@@ -168,8 +182,10 @@ class RpcHttp final : public rpc::Transport {
     const std::size_t size = call.body.size();
     call.body.append(json::Document::padding, '\0');
     const std::string_view text = std::string_view(call.body).substr(0, size);
+    // On the stack, because the receiver may destroy this.
+    json::Document document = std::move(document_);
     const auto parsed =
-        document_.parse(text, json::ParseOptions::from(options_.limits), json::Document::padding);
+        document.parse(text, json::ParseOptions::from(options_.limits), json::Document::padding);
     if (size == 0 || !parsed || !(parsed->is_object() || parsed->is_array())) {
       if (call.ids.empty() && call.status / 100 == 2) return;
       return fail(call.ids, failure(size == 0 || call.status / 100 != 2
@@ -195,8 +211,10 @@ class RpcHttp final : public rpc::Transport {
     });
     if (!nobodys) nobodys = failure("the server answered " + status + " but not this call");
     const std::shared_ptr<RpcHttp*> self = self_;
-    if (any) receiver_->on_message(text, json::Document::padding);
-    if (*self) fail(call.ids, *nobodys);
+    if (any) receiver_->on_parsed(*parsed);
+    if (!*self) return;
+    document_ = std::move(document);
+    fail(call.ids, *nobodys);
   }
 
   /// Answers in place of the server.
@@ -235,7 +253,6 @@ class RpcHttp final : public rpc::Transport {
   Timer patience_;
   rpc::Receiver* receiver_ = nullptr;
   std::string out_;
-  rpc::MessageFields next_;  // of the message that comes next
   std::deque<Post> waiting_;
   std::list<Call> calls_;
   Function<void()> when_flushed_;

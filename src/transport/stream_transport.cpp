@@ -107,13 +107,13 @@ void StreamTransport::pump() {
     }
     if (!burst.alive()) return;
     if (event == Event::fatal) {
-      finish(decoder_.error(), Phase::closing);
+      end(decoder_.error(), Phase::closing);
       break;
     }
   }
   burst_ = nullptr;
   write_out();
-  if (end_seen_ && !paused_ && phase_ == Phase::open) finish(std::move(reason_), Phase::ended);
+  if (end_seen_ && !paused_ && phase_ == Phase::open) end(std::move(reason_), Phase::ended);
 }
 
 void StreamTransport::on_end(const Result<void>& how) {
@@ -134,7 +134,8 @@ void StreamTransport::ended(const Result<void>& how) {
 
 // --- output
 
-void StreamTransport::finish_message(std::size_t begin) {
+void StreamTransport::finish(const rpc::Outbound& message) {
+  const std::size_t begin = message.begin;
   if (write_failed_) {
     out_.text().resize(begin);
     return;
@@ -152,9 +153,9 @@ void StreamTransport::finish_message(std::size_t begin) {
   survive([&] {
     if (!deaf) return write_out();
     drop_output();
-    finish(error("the other side does not read: " + std::to_string(waiting) +
-                 " bytes are waiting for it; the connection is closed"),
-           Phase::closing);
+    end(error("the other side does not read: " + std::to_string(waiting) +
+              " bytes are waiting for it; the connection is closed"),
+        Phase::closing);
   });
 }
 
@@ -183,9 +184,9 @@ void StreamTransport::watch_stall() {
     write_out();  // on_writable() comes only when there is much room
     if (phase_ != Phase::open || unsent() < waiting) return;
     drop_output();
-    finish(error("the other side does not read: it took none of the " + std::to_string(waiting) +
-                 " bytes that are waiting for it in time; the connection is closed"),
-           Phase::closing);
+    end(error("the other side does not read: it took none of the " + std::to_string(waiting) +
+              " bytes that are waiting for it in time; the connection is closed"),
+        Phase::closing);
   });
 }
 
@@ -236,7 +237,7 @@ void StreamTransport::close() {
   switch (phase_) {
     case Phase::idle:
     case Phase::open:
-      finish(error("the connection was closed here"), Phase::closing);
+      end(error("the connection was closed here"), Phase::closing);
       break;
     case Phase::ended:
       phase_ = Phase::closing;
@@ -249,7 +250,7 @@ void StreamTransport::close() {
   }
 }
 
-void StreamTransport::finish(Error reason, Phase phase) {
+void StreamTransport::end(Error reason, Phase phase) {
   reason_ = std::move(reason);
   phase_ = phase;
   write_out();

@@ -253,7 +253,8 @@ void WebSocketTransport::frame(std::size_t begin, WebSocketOpcode opcode) {
   out_.finish_message();
 }
 
-void WebSocketTransport::finish_message(std::size_t begin) {
+void WebSocketTransport::finish(const rpc::Outbound& message) {
+  const std::size_t begin = message.begin;
   if (write_failed_ || close_sent_) {
     out_.text().resize(begin);
     return;

@@ -60,12 +60,10 @@ class HttpSession::OnStack {
   OnStack(HttpSession& session, EventStream& stream, rpc::Route route) noexcept
       : session_(session),
         stream_(std::exchange(session.on_stack_, &stream)),
-        stream_route_(std::exchange(session.on_stack_route_, route)),
-        route_(std::exchange(session.route_, route)) {}
+        route_(std::exchange(session.on_stack_route_, route)) {}
   ~OnStack() {
     session_.on_stack_ = stream_;
-    session_.on_stack_route_ = stream_route_;
-    session_.route_ = route_;
+    session_.on_stack_route_ = route_;
   }
   OnStack(const OnStack&) = delete;
   OnStack& operator=(const OnStack&) = delete;
@@ -73,7 +71,6 @@ class HttpSession::OnStack {
  private:
   HttpSession& session_;
   EventStream* const stream_;
-  const rpc::Route stream_route_;
   const rpc::Route route_;
 };
 
@@ -91,7 +88,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   {
     const OnStack on_stack(*this, *stream, route);
     let_go_later_ = false;
-    peer().receive(message);
+    peer().receive(message, route);
   }
   if (peer().closed()) {  // the session was ended meanwhile
     failed.dismiss();
@@ -106,7 +103,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   stream->leave_stack();
   EventStream& kept = *streams_.emplace(route, std::move(stream)).first->second;
   if (kept.finished()) {
-    finish(route);
+    answered(route);
     return failed.dismiss();
   }
   if (primes()) kept.begin(true);
@@ -201,31 +198,38 @@ EventStream* HttpSession::find(rpc::Route route) {
   return found == streams_.end() ? nullptr : found->second.get();
 }
 
-void HttpSession::finish_message(std::size_t begin) {
-  const std::string text(written(begin));
-  endpoint_.buffer.resize(begin);
-  EventStream* stream = find(route_);
+void HttpSession::finish(const rpc::Outbound& outbound) {
+  if (outbound.is_answer()) {
+    answer(outbound.route, written(outbound.begin), outbound.error);
+    endpoint_.buffer.resize(outbound.begin);
+  } else {
+    const std::string text(written(outbound.begin));
+    endpoint_.buffer.resize(outbound.begin);
+    message(outbound.route, text);
+  }
+}
+
+void HttpSession::message(rpc::Route route, std::string_view text) {
+  EventStream* stream = find(route);
   // The request is over: what is said about it now goes where everything else goes.
   if (!stream || stream->finished()) stream = &standalone();
   stream->message(text);
 }
 
-void HttpSession::finish_answer(std::size_t begin, const Error* error) {
-  EventStream* stream = route_ == 0 ? nullptr : find(route_);
-  if (stream && !stream->finished()) {
-    const bool unreadable = error && (error->code == rpc::code::parse_error ||
-                                      error->code == rpc::code::invalid_request);
-    stream->answer(unreadable ? 400 : 200, written(begin));
-    if (stream != on_stack_) finish(route_);
-  }
-  endpoint_.buffer.resize(begin);
+void HttpSession::answer(rpc::Route route, std::string_view text, const Error* error) {
+  EventStream* stream = route == 0 ? nullptr : find(route);
+  if (!stream || stream->finished()) return;
+  const bool unreadable =
+      error && (error->code == rpc::code::parse_error || error->code == rpc::code::invalid_request);
+  stream->answer(unreadable ? 400 : 200, text);
+  if (stream != on_stack_) answered(route);
 }
 
 void HttpSession::unanswered(rpc::Route route) {
   EventStream* stream = route == 0 ? nullptr : find(route);
   if (!stream || stream->finished()) return;
   stream->no_answer();
-  if (stream != on_stack_) finish(route);
+  if (stream != on_stack_) answered(route);
 }
 
 bool HttpSession::give_up(rpc::Route route) noexcept {
@@ -247,7 +251,7 @@ void HttpSession::let_go(rpc::Route route) {
   }
 }
 
-void HttpSession::finish(rpc::Route route) {
+void HttpSession::answered(rpc::Route route) {
   used();
   const auto found = streams_.find(route);
   if (found == streams_.end()) return;

@@ -61,10 +61,7 @@ class HttpSession final : public Conversation {
   void processed() override;
 
   // Output
-  void finish_message(std::size_t begin) override;
-  void finish_answer(std::size_t begin, const Error* error) override;
-  rpc::Route route() const noexcept override { return route_; }
-  void set_route(rpc::Route route) override { route_ = route; }
+  void finish(const rpc::Outbound& message) override;
   void unanswered(rpc::Route route) override;
   bool give_up(rpc::Route route) noexcept override;
   void let_go(rpc::Route route) override;
@@ -84,14 +81,16 @@ class HttpSession final : public Conversation {
   template <class F>
   void for_each_stream(F&& each);
   void keep_streams_alive();
-  void finish(rpc::Route route);
+  void message(rpc::Route route, std::string_view text);
+  void answer(rpc::Route route, std::string_view text, const Error* error);
+  /// The stream has its answer.
+  void answered(rpc::Route route);
   void forget_old(TimePoint now);
 
   std::string id_;
   std::optional<SessionOrder::Place> place_;  // until it has ended
   bool announced_ = false;                    // the client was told the id
   bool heard_ = false;                        // of the client after that
-  rpc::Route route_ = 0;
   rpc::Route last_route_ = 0;
   /// The request being handled; it moves to the others if it is not answered at once.
   EventStream* on_stack_ = nullptr;

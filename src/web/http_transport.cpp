@@ -41,18 +41,25 @@ HttpTransport::Impl::Impl(Loop& loop_, HttpTransportOptions options_)
 
 // Sending.
 
-void HttpTransport::Impl::send(std::size_t begin) {
-  std::string body = begin == 0 ? std::exchange(out, {}) : out.substr(begin);
-  out.resize(begin);
-  rpc::MessageFields fields = std::exchange(next_fields, {});
+void HttpTransport::Impl::send(const rpc::Outbound& message) {
+  std::string body = message.begin == 0 ? std::exchange(out, {}) : out.substr(message.begin);
+  out.resize(message.begin);
+  rpc::MessageFields fields = message.fields ? *message.fields : rpc::MessageFields{};
   if (phase != Phase::open) return;
-  const auto message = outgoing.parse(body, {.depth = 10'000});
-  if (message) {
-    const json::View root = *message;
-    return post(detail::web::read_outgoing(std::move(body), root), std::move(fields));
+  if (message.kind != rpc::Outbound::Kind::unknown) {
+    return post(detail::web::describe_outgoing(std::move(body), message), std::move(fields));
+  }
+  const auto parsed = outgoing.parse(body, {.depth = 10'000});
+  if (parsed) {
+    Outgoing described = detail::web::read_outgoing(std::move(body), *parsed);
+    if (described.is(Operation::call_tool) && described.name) {
+      tools.add_fields(described.param_fields, *described.name,
+                       parsed->find("params").find("arguments"));
+    }
+    return post(std::move(described), std::move(fields));
   }
   const Error why =
-      rpc::parse_error("nothing was sent, because it is no JSON: " + message.error().message);
+      rpc::parse_error("nothing was sent, because it is no JSON: " + parsed.error().message);
   options.log.error(why.message);
   if (auto id = detail::web::id_in_broken(body)) {
     Outgoing broken;
@@ -160,18 +167,7 @@ http::Fields HttpTransport::Impl::fields_for(const Outgoing& message,
     fields.set(mcp::header::method, mcp::header_value(message.method));
   }
   if (message.name) fields.set(mcp::header::name, mcp::header_value(*message.name));
-  if (!message.is(Operation::call_tool) || !message.name) return fields;
-  const auto tool = tools.find(*message.name);
-  if (tool == tools.end()) return fields;
-  json::Document document;
-  const auto root = document.parse(message.body, {.depth = 10'000});
-  if (!root) return fields;
-  const json::View arguments = root->find("params").find("arguments");
-  for (const mcp::ParamHeader& header : tool->second) {
-    if (const auto value = mcp::param_value(header, arguments)) {
-      fields.set(std::string(mcp::header::param) + header.name, mcp::header_value(*value));
-    }
-  }
+  for (const auto& [name, value] : message.param_fields) fields.set(name, value);
   return fields;
 }
 
@@ -369,9 +365,8 @@ std::unique_ptr<HttpTransport> HttpTransport::make(Loop& loop, HttpTransportOpti
 HttpTransport::~HttpTransport() { impl_->abandon(); }
 
 std::string& HttpTransport::output() { return impl_->out; }
-void HttpTransport::finish_message(std::size_t begin) { impl_->send(begin); }
+void HttpTransport::finish(const rpc::Outbound& message) { impl_->send(message); }
 void HttpTransport::flush() {}
-void HttpTransport::set_fields(const rpc::MessageFields& fields) { impl_->next_fields = fields; }
 void HttpTransport::start(rpc::Receiver& receiver) { impl_->receiver = &receiver; }
 void HttpTransport::when_flushed(Function<void()> done) { impl_->when_flushed(std::move(done)); }
 void HttpTransport::close() { impl_->close(); }

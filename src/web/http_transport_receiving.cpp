@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/message.hpp"
 #include "mcp/era/dialect.hpp"
@@ -18,29 +19,19 @@ using mcp::Operation;
 
 namespace {
 
-/// Of what is known about tools whose arguments travel as header fields.
-constexpr std::size_t most_tool_bytes = 4u << 20;
-
 /// Visible ASCII.
 bool is_session_id(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
-}
-
-/// Roughly, what it costs to remember them.
-std::size_t size_of(std::string_view tool, const std::vector<mcp::ParamHeader>& headers) {
-  std::size_t size = tool.size() + 100;
-  for (const mcp::ParamHeader& header : headers) {
-    size += header.name.size() + 100;
-    for (const std::string& name : header.path) size += name.size() + 32;
-  }
-  return size;
 }
 
 }  // namespace
 
 Delivered HttpTransport::Impl::deliver(std::string_view text, Post* from) {
   if (phase != Phase::open || !receiver) return Delivered::taken;
-  const auto parsed = incoming.parse(text, parse_options);
+  // On the stack: while the receiver works on it, another message may come.
+  json::Document document = std::move(incoming);
+  Rollback put_back([&] { incoming = std::move(document); });
+  const auto parsed = document.parse(text, parse_options);
   if (!parsed) {
     options.log.limited(LogLevel::warning,
                         "the server sent something that is no JSON: " + parsed.error().message);
@@ -62,7 +53,7 @@ Delivered HttpTransport::Impl::deliver(std::string_view text, Post* from) {
                                                json::quote(text.substr(0, 200)));
     return Delivered::no_message;
   }
-  receiver->on_message(text, 0);
+  receiver->on_parsed(root);
   return Delivered::taken;
 }
 
@@ -86,7 +77,7 @@ Delivered HttpTransport::Impl::deliver_batch(json::View batch, std::string_view 
       if (role == rpc::Role::answer) settle(entry);
       good = good && role != rpc::Role::none;
     }
-    receiver->on_message(text, 0);
+    receiver->on_parsed(batch);
     return good ? Delivered::taken : Delivered::no_message;
   }
   options.log.limited(LogLevel::warning,
@@ -128,29 +119,9 @@ void HttpTransport::Impl::learn(const Post& post, json::View answer) {
   if (asked.is(Operation::initialize)) {
     const auto agreed = result.find("protocolVersion").as_string();
     if (agreed && agreed->size() < 100 && http::is_field_value(*agreed)) revision = *agreed;
-  } else if (asked.is(Operation::list_tools) && asked.stateless() && result) {
-    learn_tools(post, result.find("tools"));
-  }
-}
-
-void HttpTransport::Impl::learn_tools(const Post& post, json::View listed) {
-  if (post.message().first_page) {
-    tools.clear();
-    tool_bytes = 0;
-  }
-  for (const json::View tool : listed.items()) {
-    const auto name = tool.find("name").as_string();
-    if (!name) continue;
-    if (const auto old = tools.find(std::string(*name)); old != tools.end()) {
-      tool_bytes -= size_of(old->first, old->second);
-      tools.erase(old);
-    }
-    auto headers = mcp::param_headers(tool.find("inputSchema"));
-    if (!headers || headers->empty()) continue;
-    const std::size_t size = size_of(*name, *headers);
-    if (size > most_tool_bytes - tool_bytes) continue;
-    tool_bytes += size;
-    tools.emplace(*name, *std::move(headers));
+  } else if (asked.is(Operation::list_tools) && asked.stateless() && result && asked.is_read) {
+    if (asked.first_page) tools.clear();
+    tools.learn(result.find("tools"));
   }
 }
 

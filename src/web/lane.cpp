@@ -101,26 +101,28 @@ int Lane::status_of(const Error* error) const {
   }
 }
 
-void Lane::finish_answer(std::size_t begin, const Error* error) {
-  if (exchange_) {
-    if (!streaming_) {
-      exchange_->respond(status_of(error), json_type, written(begin), more_);
-    } else {
-      std::string event;
-      http::write_event(event, {.data = written(begin)});
-      exchange_->write(event);
-      exchange_->end();
-    }
-    finished();
+void Lane::finish(const rpc::Outbound& message) {
+  if (exchange_ && message.is_answer()) {
+    answer(written(message.begin), message.error);
+    endpoint_.buffer.resize(message.begin);
+    return;
   }
-  endpoint_.buffer.resize(begin);
+  std::string event;
+  if (exchange_) http::write_event(event, {.data = written(message.begin)});
+  endpoint_.buffer.resize(message.begin);
+  if (exchange_) push(event);
 }
 
-void Lane::finish_message(std::size_t begin) {
-  std::string event;
-  if (exchange_) http::write_event(event, {.data = written(begin)});
-  endpoint_.buffer.resize(begin);
-  if (exchange_) push(event);
+void Lane::answer(std::string_view text, const Error* error) {
+  if (!streaming_) {
+    exchange_->respond(status_of(error), json_type, text, more_);
+  } else {
+    std::string event;
+    http::write_event(event, {.data = text});
+    exchange_->write(event);
+    exchange_->end();
+  }
+  finished();
 }
 
 void Lane::begin_stream() {

@@ -34,8 +34,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   std::list<std::unique_ptr<Lane>>::iterator place;  // in the endpoint's list
 
   // Output
-  void finish_message(std::size_t begin) override;
-  void finish_answer(std::size_t begin, const Error* error) override;
+  void finish(const rpc::Outbound& message) override;
   void unanswered(rpc::Route route) override;
   bool give_up(rpc::Route route) noexcept override;
 
@@ -48,6 +47,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
 
   bool peer_is_idle() const noexcept;
   int status_of(const Error* error) const;
+  void answer(std::string_view text, const Error* error);
   void begin_stream();
   void push(std::string_view bytes);
   void finished() noexcept;

@@ -18,25 +18,45 @@ void take_id(Outgoing& out, json::View message) {
   }
 }
 
+/// What the table of the era knows the method as.
+void take_method(Outgoing& out, std::string_view method) {
+  out.method = method;
+  const mcp::Dialect& dialect = out.stateless() ? mcp::stateless_dialect() : mcp::newest_stateful();
+  if (const mcp::Method* row = dialect.find(method, mcp::Side::server)) {
+    out.operation = row->operation;
+  }
+}
+
 }  // namespace
+
+Outgoing describe_outgoing(std::string body, const rpc::Outbound& message) {
+  Outgoing out;
+  for (const auto& [name, value] : message.fields ? *message.fields : rpc::MessageFields{}) {
+    if (http::same_name(name, mcp::header::protocol_version)) out.revision = value;
+  }
+  if (!message.method.empty()) take_method(out, message.method);
+  if (message.kind == rpc::Outbound::Kind::cancellation) {
+    out.cancels = message.ids.front();
+  } else {
+    out.ids.assign(message.ids.begin(), message.ids.end());
+  }
+  out.body = std::move(body);
+  return out;
+}
 
 Outgoing read_outgoing(std::string body, json::View message) {
   Outgoing out;
+  out.is_read = true;
   take_id(out, message);
   for (const json::View entry : message.items()) take_id(out, entry);
   if (const auto method = message.find("method").as_string()) {
     const json::View params = message.find("params");
     const json::View meta = params.find("_meta");
-    out.method = *method;
     if (mcp::is_stateless(meta)) {
       const auto revision = meta.find(mcp::meta_key::protocol_version).as_string();
       if (revision && http::is_field_value(*revision)) out.revision = *revision;
     }
-    const mcp::Dialect& dialect =
-        out.stateless() ? mcp::stateless_dialect() : mcp::newest_stateful();
-    if (const mcp::Method* row = dialect.find(out.method, mcp::Side::server)) {
-      out.operation = row->operation;
-    }
+    take_method(out, *method);
     if (const std::string_view member = mcp::naming_member(out.method); !member.empty()) {
       if (const auto name = params.find(member).as_string()) out.name.emplace(*name);
     }

@@ -10,6 +10,7 @@
 #include "godwit/base/result.hpp"
 #include "godwit/json/view.hpp"
 #include "godwit/rpc/id.hpp"
+#include "godwit/rpc/transport.hpp"
 #include "mcp/era/dialect.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -23,8 +24,13 @@ struct Outgoing {
   std::optional<mcp::Operation> operation{};
   /// The revision, if it says itself who sends it (the stateless era).
   std::string revision{};
-  /// The name or address of what is asked for, where the era wants it in a header field.
+  /// The name or address of what is asked for, where the era wants it in a header field. Nothing
+  /// where whoever described the message brought such fields along.
   std::optional<std::string> name{};
+  /// The fields of arguments; likewise.
+  rpc::MessageFields param_fields{};
+  /// It was handed over as bytes: what its answer says of tools is learned here.
+  bool is_read = false;
   /// A list that is asked for from its beginning.
   bool first_page = false;
   /// The request that a notification takes back.
@@ -39,7 +45,11 @@ struct Outgoing {
   }
 };
 
-/// Reads a message of this side. The views of `message` are needed during the call only.
+/// What its description says of a message of this side.
+Outgoing describe_outgoing(std::string body, const rpc::Outbound& message);
+
+/// The same for one that was handed over as bytes. The views of `message` are needed during the
+/// call only.
 Outgoing read_outgoing(std::string body, json::View message);
 
 /// The id in the text of a request that is no JSON because its params are not.

@@ -72,7 +72,7 @@ void Post::start() {
   request.method = "POST";
   request.url = core_.target();
   request.fields = core_.fields_for(message_, fields_);
-  request.body = message_.body;
+  request.body = std::move(message_.body);
   request.repeatable = message_.repeatable();
   in_session_ = request.fields.find(mcp::header::session).has_value();
   resuming_ = false;
@@ -125,8 +125,11 @@ void Post::on_head(int status, const http::FieldsView& fields) {
   status_ = status;
   core_.sent(*this);
   if (message_.ids.empty()) linger();
-  if (!message_.is(mcp::Operation::initialize)) message_.body = {};
-  if (status / 100 != 2) return;
+  if (status / 100 != 2) {
+    // To an older server it goes by another way.
+    if (message_.is(mcp::Operation::initialize)) message_.body = sent_body();
+    return;
+  }
   if (message_.is(mcp::Operation::initialize)) core_.begin_session(fields);
   if (message_.is(mcp::Operation::initialized)) core_.greeted(true);
 }

@@ -71,6 +71,8 @@ class Reception : public std::enable_shared_from_this<Reception> {
   /// Calls it after this time, instead of what later() waits for.
   void after(Duration delay, Function<void()> call) { timer_.start(delay, std::move(call)); }
   void stop_waiting() noexcept { timer_.cancel(); }
+  /// Of the request.
+  std::string_view sent_body() const noexcept { return fetch_.body(); }
   /// Something is still to come.
   bool active() const noexcept { return fetch_.active(); }
 

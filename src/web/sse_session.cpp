@@ -37,10 +37,10 @@ void SseSession::open(http::Exchange& exchange, const http::Fields& more,
   failed.dismiss();
 }
 
-void SseSession::finish_message(std::size_t begin) {
+void SseSession::finish(const rpc::Outbound& message) {
   std::string event;
-  http::write_event(event, {.event = "message", .data = written(begin)});
-  endpoint_.buffer.resize(begin);
+  http::write_event(event, {.event = "message", .data = written(message.begin)});
+  endpoint_.buffer.resize(message.begin);
   push(event);
 }
 

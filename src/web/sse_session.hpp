@@ -27,7 +27,7 @@ class SseSession final : public Conversation, private http::Exchange::Owner {
   void put_away() noexcept override { endpoint_.remove(*this); }
 
   // Output
-  void finish_message(std::size_t begin) override;
+  void finish(const rpc::Outbound& message) override;
   /// Everything goes by one stream: what is missing there ends it.
   bool give_up(rpc::Route) noexcept override {
     break_off();

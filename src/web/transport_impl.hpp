@@ -18,7 +18,7 @@
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/web/http_transport.hpp"
-#include "mcp/era/stateless_headers.hpp"
+#include "mcp/era/tool_param_headers.hpp"
 #include "post.hpp"
 #include "server_stream.hpp"
 
@@ -32,7 +32,7 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
 
   // The transport.
 
-  void send(std::size_t begin);
+  void send(const rpc::Outbound& message);
   void when_flushed(Function<void()> done);
   void close();
   /// Ends it because of the other side. Nothing more is sent.
@@ -91,7 +91,6 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   void forget(const PostPtr& post);
   /// Reads from an answer what must be known later.
   void learn(const detail::web::Post& post, json::View answer);
-  void learn_tools(const detail::web::Post& post, json::View tools);
   void add_session(http::Fields& fields) const;
   void drop_all() noexcept;
   bool is_flushed() const noexcept;
@@ -111,16 +110,14 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   http::FetchHandle farewell;
 
   std::string out;
-  rpc::MessageFields next_fields;
-  json::Document outgoing;
+  json::Document outgoing;  // for what is handed over as bytes
   json::Document incoming;
 
   std::optional<Error> lost;       // the session is over; what is under way is still waited for
   std::string session;             // of a stateful server that has sessions
   std::string revision;            // agreed on in a handshake
   std::string stateless_revision;  // that the last request spoke
-  std::unordered_map<std::string, std::vector<mcp::ParamHeader>> tools;  // with such arguments
-  std::size_t tool_bytes = 0;                                            // in there
+  mcp::ToolParamHeaders tools;     // as messages that were handed over as bytes learned of them
 
   std::unordered_set<PostPtr> posts;  // all that are not over
   std::unordered_map<rpc::Id, PostPtr, rpc::IdHash> by_id;

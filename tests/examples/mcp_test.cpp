@@ -4,13 +4,16 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <future>
 #include <godwit/godwit.hpp>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "child.hpp"
 #include "test_paths.hpp"
+#include "wait.hpp"
 
 namespace godwit {
 namespace {
@@ -193,6 +196,23 @@ TEST(McpExampleClient, InMemoryTestPasses) {
   Child program(loop, {bin + "/in_memory_test"});
   EXPECT_EQ(program.rest(),
             "ok connects\nok adds\nok refuses what is no number\nok does not know other tools\n");
+}
+
+TEST(McpExampleClient, TapShowsTheTraffic) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("traffic");
+  {
+    auto client = Client::spawn({"sh", "-c", "exec \"$0\" 2>\"$1\"", bin + "/tap", file}, {});
+    ASSERT_TRUE(client) << client.error().message;
+    ASSERT_TRUE(client->call_tool("greet", {R"({"name":"Ada"})"}));
+    EXPECT_FALSE(client->call_tool("nobody"));
+  }
+  std::ifstream in(file);
+  const std::string said{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(said, HasSubstr("<- request tools/call 2: {\"jsonrpc\""));
+  EXPECT_THAT(said, HasSubstr("-> answer  2: {\"jsonrpc\""));
+  EXPECT_THAT(said, HasSubstr("Hello, Ada"));
+  EXPECT_THAT(said, HasSubstr("-> answer  3 error: {"));
 }
 
 TEST(McpExampleClient, EmbeddedHttpAnswersWithoutSocketsOfOurs) {

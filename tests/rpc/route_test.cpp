@@ -22,13 +22,16 @@ using namespace std::chrono_literals;
 class Ways final : public Output {
  public:
   std::string& output() override { return buffer_; }
-  void finish_message(std::size_t begin) override { take(begin, "message"); }
-  void finish_answer(std::size_t begin, const Error* error) override {
-    take(begin, error ? "error " + std::to_string(error->code) : "answer");
+  void finish(const Outbound& message) override {
+    texts.push_back(buffer_.substr(message.begin));
+    buffer_.resize(message.begin);
+    const std::string what = !message.is_answer() ? "message"
+                             : message.error      ? "error " + std::to_string(message.error->code)
+                                                  : "answer";
+    log.push_back(std::to_string(message.route) + ":" + what);
+    if (then) then();
   }
   void flush() override {}
-  Route route() const noexcept override { return route_; }
-  void set_route(Route route) override { route_ = route; }
   void unanswered(Route route) override {
     log.push_back(std::to_string(route) + ":unanswered");
     if (then) then();
@@ -42,14 +45,7 @@ class Ways final : public Output {
   std::function<void()> then;
 
  private:
-  void take(std::size_t begin, const std::string& what) {
-    texts.push_back(buffer_.substr(begin));
-    buffer_.resize(begin);
-    log.push_back(std::to_string(route_) + ":" + what);
-    if (then) then();
-  }
   std::string buffer_;
-  Route route_ = 0;
 };
 
 using Log_ = std::vector<std::string>;
@@ -92,12 +88,7 @@ struct Routes : testing::Test {
     return *peer;
   }
   /// As a carrier delivers a message that came this way.
-  void receive(Route route, std::string_view message) {
-    ways.set_route(route);
-    peer->receive(message);
-    EXPECT_EQ(ways.route(), route);
-    ways.set_route(0);
-  }
+  void receive(Route route, std::string_view message) { peer->receive(message, route); }
 
   Later executor;
   std::shared_ptr<Router> router = std::make_shared<Router>(&executor);
@@ -142,9 +133,7 @@ TEST_F(Routes, ALateAnswerFindsItsWay) {
   EXPECT_TRUE(ways.log.empty());
   late[2](3);
   late[0](Error{.code = 7, .message = "x"});
-  ways.set_route(42);
   peer->process();
-  EXPECT_EQ(ways.route(), 42u) << "it must be put back";
   late.erase(late.begin() + 1);  // dropped unanswered
   peer->process();
   EXPECT_EQ(ways.log, (Log_{"3:answer", "1:error 7", "2:error -32603"}));
@@ -242,11 +231,9 @@ TEST_F(Routes, ARequestThatIsTakenBackIsUnansweredOnce) {
   make();
   receive(5, request(1, "late"));
   receive(6, request(2, "late"));
-  ways.set_route(42);
   EXPECT_TRUE(peer->cancel_incoming(Id(1)));
   EXPECT_FALSE(peer->cancel_incoming(Id(1)));
   EXPECT_FALSE(peer->cancel_incoming(Id(99)));
-  EXPECT_EQ(ways.route(), 42u);
   late[0](1);
   peer->process();
   EXPECT_EQ(ways.take_log(), (Log_{"5:unanswered"}));
@@ -282,13 +269,10 @@ TEST_F(Routes, WhatAHandlerSaidIsNotSentAfterTakingBack) {
 TEST_F(Routes, WorkThatIsPostedBelongsToNoRequest) {
   make();
   peer->poster()([this] { peer->notify("posted"); });
-  ways.set_route(42);
   peer->process();
-  EXPECT_EQ(ways.route(), 42u);
   peer->schedule(1s, [this] { peer->notify("timer"); });
   clock.advance(1s);
   peer->expire(clock.now());
-  EXPECT_EQ(ways.route(), 42u);
   EXPECT_EQ(ways.take_log(), (Log_{"0:message", "0:message"}));
   // Also if it runs at the end of a message that came some way.
   peer->poster()([this] { peer->notify("posted"); });
@@ -297,16 +281,17 @@ TEST_F(Routes, WorkThatIsPostedBelongsToNoRequest) {
 }
 
 TEST_F(Routes, ACallTakesTheWayItIsTold) {
-  make();
   const auto done = [this](Result<json::Value>) { ++answered; };
+  router->on("calls", [&] {
+    peer->call("a", no_params, done);
+    peer->call("a", no_params, done, {.route = 0});
+    peer->notify("n");
+  });
+  make();
   peer->call("a", no_params, done);
   peer->call("a", no_params, done, {.route = 5});
   peer->notify("n", no_params, 6);
-  ways.set_route(7);
-  peer->call("a", no_params, done);
-  peer->call("a", no_params, done, {.route = 0});
-  peer->notify("n");
-  EXPECT_EQ(ways.route(), 7u);
+  receive(7, note("calls"));
   EXPECT_EQ(ways.take_log(),
             (Log_{"0:message", "5:message", "6:message", "7:message", "0:message", "7:message"}));
   // Whatever way the answers come.
@@ -324,23 +309,22 @@ TEST_F(Routes, ACallThatIsGivenUpIsTakenBackByTheWayItWent) {
   const CallHandle call = peer->call("a", no_params, done, {.timeout = 1s, .route = 5});
   peer->call("a", no_params, done, {.timeout = 1s, .route = 6});
   ways.log.clear();
-  ways.set_route(42);
   EXPECT_TRUE(peer->cancel(call));
   clock.advance(1s);
   peer->expire(clock.now());
-  EXPECT_EQ(ways.route(), 42u);
-  EXPECT_EQ(ways.take_log(), (Log_{"5:message", "6:message"}));
+  peer->notify("n");
+  EXPECT_EQ(ways.take_log(), (Log_{"5:message", "6:message", "0:message"}));
   EXPECT_EQ(answered, 2);
 }
 
 TEST_F(Routes, ACallThatIsNotSentLeavesTheWayAlone) {
   make();
-  ways.set_route(42);
   peer->call("a", std::vector<std::string>{std::string(5'000, 'x')},
              [this](Result<json::Value> outcome) { answered += outcome ? 0 : 1; }, {.route = 5});
-  EXPECT_EQ(ways.route(), 42u);
   EXPECT_EQ(answered, 1);
   EXPECT_TRUE(ways.log.empty());
+  peer->notify("n");
+  EXPECT_EQ(ways.take_log(), (Log_{"0:message"}));
 }
 
 TEST_F(Routes, LettingGoIsToldToTheCarrier) {
@@ -357,11 +341,8 @@ TEST_F(Routes, LettingGoIsToldToTheCarrier) {
 TEST_F(Routes, AMessageThatComesMeanwhileKeepsItsWay) {
   router->on("outer", [this] {
     for (Route inner : {7u, 8u}) {
-      const Route before = ways.route();
-      ways.set_route(inner);
-      peer->receive(request(static_cast<int>(inner), "now"));
-      peer->receive(request(static_cast<int>(inner) + 10, "late"));
-      ways.set_route(before);
+      receive(inner, request(static_cast<int>(inner), "now"));
+      receive(inner, request(static_cast<int>(inner) + 10, "late"));
     }
     return 1;
   });
@@ -378,22 +359,18 @@ TEST_F(Routes, AParsedMessageIsTheSame) {
   make();
   json::Document document;
   const std::string text = request(1, "now");
-  ways.set_route(5);
-  peer->receive(*document.parse(text));
+  peer->receive(*document.parse(text), 5);
   EXPECT_EQ(ways.take_log(), (Log_{"5:answer"}));
   router->on("outer", [this] {
     json::Document own;
     const std::string inner = request(2, "now");
-    ways.set_route(6);
-    peer->receive(*own.parse(inner));
-    ways.set_route(5);
+    peer->receive(*own.parse(inner), 6);
     return 1;
   });
   peer.reset();
   make();
   const std::string outer = request(1, "outer");
-  ways.set_route(5);
-  peer->receive(*document.parse(outer));
+  peer->receive(*document.parse(outer), 5);
   EXPECT_EQ(ways.take_log(), (Log_{"5:answer", "6:answer"}));
 }
 
@@ -409,7 +386,6 @@ TEST_F(Routes, NothingIsSaidAfterTheEnd) {
   peer->process();
   EXPECT_FALSE(peer->cancel_incoming(Id(1)));
   EXPECT_TRUE(ways.log.empty());
-  EXPECT_EQ(ways.route(), 0u);
 }
 
 TEST_F(Routes, APeerMayBeDestroyedWhereverTheProgramIsCalled) {
@@ -420,8 +396,7 @@ TEST_F(Routes, APeerMayBeDestroyedWhereverTheProgramIsCalled) {
   });
   // By a handler.
   make();
-  ways.set_route(5);
-  peer->receive(request(1, "destroy"));
+  receive(5, request(1, "destroy"));
   EXPECT_FALSE(peer);
   // In a batch.
   make();
@@ -502,9 +477,6 @@ TEST(OneWay, AnOutputWithoutWaysIsEnough) {
   router->on("now", [] { return 1; });
   router->on("late", [&](Reply<int> reply) { late.push_back(std::move(reply)); });
   Peer peer(sink, router);
-  EXPECT_EQ(sink.route(), 0u);
-  sink.set_route(5);
-  EXPECT_EQ(sink.route(), 0u);
   peer.receive(request(1, "now"));
   peer.receive(request(2, "late"));
   peer.receive("[" + note("now") + "]");

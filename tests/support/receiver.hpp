@@ -37,10 +37,12 @@ struct Recorder : rpc::Receiver {
   std::string why;
 };
 
-inline void send(rpc::Transport& transport, std::string_view message) {
+/// As bytes, of which nothing is told.
+inline void send(rpc::Transport& transport, std::string_view message,
+                 const rpc::MessageFields& fields = {}) {
   const std::size_t begin = transport.output().size();
   transport.output() += message;
-  transport.finish_message(begin);
+  transport.finish({.begin = begin, .fields = &fields});
 }
 
 }  // namespace godwit::test

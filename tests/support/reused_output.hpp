@@ -13,9 +13,9 @@ namespace godwit::test {
 class Reused final : public rpc::Output {
  public:
   std::string& output() override { return buffer_; }
-  void finish_message(std::size_t begin) override {
-    last = begin;
-    size = buffer_.size() - begin;
+  void finish(const rpc::Outbound& message) override {
+    last = message.begin;
+    size = buffer_.size() - message.begin;
     ++messages;
     if (!keep) buffer_.clear();
   }

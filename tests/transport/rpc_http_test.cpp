@@ -453,21 +453,20 @@ TEST(RpcHttpClient, FieldsForAllAndForOne) {
   auto transport = connect_http(loop, url, {.fields = {{"Authorization", "Bearer t"}}});
   test::Recorder seen;
   transport->start(seen);
-  const auto request = [&] {
+  const auto request = [&](const rpc::MessageFields& fields) {
     parrot.last.clear();
-    test::send(*transport, R"({"jsonrpc":"2.0","method":"note"})");
+    test::send(*transport, R"({"jsonrpc":"2.0","method":"note"})", fields);
     EXPECT_TRUE(run_until(loop, [&] {
       parrot.step();
       return !parrot.last.empty();
     }));
     return parrot.last;
   };
-  transport->set_fields({{"X-Trace", "7"}, {"bad name", "x"}, {"X-Bad", "a\r\nb"}});
-  const std::string first = request();
+  const std::string first = request({{"X-Trace", "7"}, {"bad name", "x"}, {"X-Bad", "a\r\nb"}});
   EXPECT_THAT(first, HasSubstr("\r\nAuthorization: Bearer t\r\n"));
   EXPECT_THAT(first, HasSubstr("\r\nX-Trace: 7\r\n"));
   EXPECT_THAT(first, Not(HasSubstr("X-Bad")));
-  const std::string second = request();
+  const std::string second = request({});
   EXPECT_THAT(second, HasSubstr("\r\nAuthorization: Bearer t\r\n"));
   EXPECT_THAT(second, Not(HasSubstr("X-Trace")));
 }

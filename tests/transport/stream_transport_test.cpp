@@ -121,7 +121,7 @@ TEST(StreamTransport, FlushWritesInsideABurstAndKeepsWhatIsBeingWritten) {
     wire.pull();
     EXPECT_EQ(wire.text, "first\n");  // not a byte of the unfinished one
     wire.transport->output() += "ond";
-    wire.transport->finish_message(begin);
+    wire.transport->finish({.begin = begin});
   };
   wire.put("x\n");
   EXPECT_TRUE(wire.got("first\nsecond\n"));

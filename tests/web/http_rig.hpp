@@ -54,13 +54,17 @@ struct Rig {
     transport->start(to);
   }
 
-  void post(std::string_view message) { test::send(*transport, message); }
+  void post(std::string_view message, const rpc::MessageFields& fields = {}) {
+    test::send(*transport, message, fields);
+  }
   /// A request of the stateless era.
-  void ask(int id, std::string_view method, std::string_view params = "") {
+  void ask(int id, std::string_view method, std::string_view params = "",
+           const rpc::MessageFields& fields = {}) {
     post(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"method":")" + std::string(method) +
-         R"(","params":{)" + std::string(params) + (params.empty() ? "" : ",") +
-         R"("_meta":{"io.modelcontextprotocol/protocolVersion":")" + std::string(modern) +
-         R"(","io.modelcontextprotocol/clientCapabilities":{}}}})");
+             R"(","params":{)" + std::string(params) + (params.empty() ? "" : ",") +
+             R"("_meta":{"io.modelcontextprotocol/protocolVersion":")" + std::string(modern) +
+             R"(","io.modelcontextprotocol/clientCapabilities":{}}}})",
+         fields);
   }
   /// One of the stateful era.
   void call(int id, std::string_view method, std::string_view params = "{}") {

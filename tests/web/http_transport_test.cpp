@@ -98,13 +98,11 @@ TEST(HttpTransport, SendsMarkedArgumentsAsFields) {
 
 TEST(HttpTransport, SendsFieldsOfOneMessage) {
   Rig rig(each([](Peer& peer, const SeenRequest& request) { peer.json(result(request)); }));
-  rig.transport->set_fields({{"X-Trace", "abc"}});
-  rig.ask(1, "a/b");
+  rig.ask(1, "a/b", "", {{"X-Trace", "abc"}});
   ASSERT_TRUE(rig.wait(1));
   rig.ask(2, "a/b");
   ASSERT_TRUE(rig.wait(2));
-  rig.transport->set_fields({{"X-Bad", "a\r\nb"}});
-  rig.ask(3, "a/b");
+  rig.ask(3, "a/b", "", {{"X-Bad", "a\r\nb"}});
   EXPECT_THAT(rig.error(2), HasSubstr("X-Bad"));
   const auto seen = rig.server.seen();
   ASSERT_EQ(seen.size(), 2u);

@@ -28,6 +28,7 @@
 #include "godwit/mcp/notification.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/trace.hpp"
+#include "godwit/rpc/tap.hpp"
 
 namespace godwit::inline v0 {
 
@@ -142,14 +143,13 @@ struct ClientOptions {
   std::vector<std::pair<std::string, std::string>> headers{};
   /// Read by Client only, for https and wss.
   ClientTls tls{};
-  /// Set by Client for HTTP: arguments that the schema of a tool marks ("x-mcp-header") travel in
-  /// header fields, too. A tool whose marks are not allowed is left out of lists, with a warning.
-  bool param_headers = false;
 
   /// Servers answer with more than they are sent, so that as much is taken as they may say. Change
   /// single members of it: a Limits of your own begins with those of a server.
   Limits limits{.message_bytes_in = Limits{}.message_bytes_out};
   Log log{};
+  /// Sees every message both ways, on the thread of the session.
+  rpc::Tap tap{};
 };
 
 }  // namespace godwit::inline v0

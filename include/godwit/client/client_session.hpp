@@ -114,7 +114,7 @@ class GODWIT_API ClientSession {
   ClientCall call(std::string_view name, const In& in, Done<Out> done,
                   RequestOptions options = {}) {
     return send_tool(
-        name, json::encode(in),
+        name, std::make_shared<const std::string>(json::encode(in)),
         [tool = std::string(name), done = std::move(done)](Result<ToolResult> result) mutable {
           if (!result) return done(std::move(result).error());
           done(outcome_as<Out>(tool, *std::move(result)));
@@ -174,9 +174,11 @@ class GODWIT_API ClientSession {
   bool cancel(ClientCall call, std::string_view reason = "cancelled");
 
  private:
+  friend class Client;
   struct State;
-  ClientCall send_tool(std::string_view name, std::string arguments, Done<ToolResult> done,
-                       RequestOptions options);
+  /// The arguments are JSON for certain, or empty.
+  ClientCall send_tool(std::string_view name, std::shared_ptr<const std::string> arguments,
+                       Done<ToolResult> done, RequestOptions options);
 
   std::shared_ptr<State> state_;
   std::shared_ptr<const rpc::Router> router_;

@@ -78,6 +78,8 @@ class GODWIT_API FetchHandle {
   void cancel() noexcept;
   /// Neither ended nor given up.
   bool active() const noexcept;
+  /// The body of the request, for sending it again; good until the handle changes.
+  std::string_view body() const noexcept;
 
  private:
   friend class HttpClient;

@@ -22,6 +22,8 @@ namespace detail {
 /// {"jsonrpc":"2.0","method":…,"params":…} in pieces, so that the params can be written in between.
 GODWIT_API void begin_notification(std::string& out, std::string_view method);
 GODWIT_API void end_notification(std::string& out);
+/// The method of one that was written so; empty if it was not, or holds an escape.
+std::string_view method_of(std::string_view notification) noexcept;
 }  // namespace detail
 
 class GODWIT_API Context {
@@ -65,7 +67,7 @@ class GODWIT_API Context {
     send(std::move(message));
   }
 
-  /// The same for a message that is written out already.
+  /// The same for a notification that is written out already.
   void send(std::string message);
 
  private:

@@ -35,6 +35,7 @@
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/rules.hpp"
+#include "godwit/rpc/tap.hpp"
 #include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -72,6 +73,8 @@ struct PeerOptions {
   /// Called with what the other side sent and what is no message (nothing, if it was too long to be
   /// kept). The text is good during the call only.
   std::function<void(std::string_view text)> garbage{};
+  /// Sees every message both ways.
+  Tap tap{};
   /// Anything of the program's; handlers get it from their Context.
   std::shared_ptr<void> user{};
   /// Makes `user` for each peer anew, when the peer is made: for options that many connections
@@ -166,11 +169,15 @@ class GODWIT_API Peer final : public Receiver {
   // Input.
 
   /// One whole message. Called from inside a handler it is kept until that one is done.
-  void receive(std::string_view message) { on_message(message, 0); }
+  void receive(std::string_view message, Route route = 0) { receive(message, 0, route); }
   /// The same for one that is parsed already, within the limits of this peer; it must live as long
   /// as the call. For hosts that look into messages before they know whose they are.
-  void receive(json::View message);
-  void on_message(std::string_view message, std::size_t spare) override;
+  /// `route` is the way it came by and its answer goes, where the Output has several.
+  void receive(json::View message, Route route = 0);
+  void on_message(std::string_view message, std::size_t spare) override {
+    receive(message, spare, 0);
+  }
+  void on_parsed(json::View message) override { receive(message); }
   void on_unreadable(const Error& error) override;
   /// Fails the call that travels under this id.
   void on_failure(const Id& id, const Error& error) override;
@@ -204,6 +211,14 @@ class GODWIT_API Peer final : public Receiver {
     Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
     write_params(notification, params);
     finish_notification(notification);
+  }
+  /// The notification by which the protocol takes back a request of this side, for
+  /// PeerOptions::abandoned.
+  template <class Params>
+  void notify_cancelled(const Id& request, std::string_view method, const Params& params) {
+    Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
+    write_params(notification, params);
+    finish_notification(notification, &request);
   }
   /// Several calls and notifications in one message.
   Batch batch();
@@ -243,6 +258,8 @@ class GODWIT_API Peer final : public Receiver {
   std::size_t pending() const noexcept;
   /// Requests of the other side whose answer is still to come.
   std::size_t in_flight() const noexcept;
+  /// Whether the carrier has a place for CallOptions::fields.
+  bool has_fields() const noexcept { return output_.has_fields(); }
   /// As given; for what changes see rules() and user().
   const PeerOptions& options() const noexcept;
   const Rules& rules() const noexcept;
@@ -335,13 +352,16 @@ class GODWIT_API Peer final : public Receiver {
     };
   }
 
+  void receive(std::string_view message, std::size_t spare, Route route);
   CallHandle finish_request(Outgoing& request, RawDone done, const CallOptions& options);
-  void finish_notification(Outgoing& notification);
+  /// `takes_back` is the request of this side that it is about, if it takes one back.
+  void finish_notification(Outgoing& notification, const Id* takes_back = nullptr);
   /// Why a message of this size with this many calls cannot be sent now. A batch has no method.
   std::optional<Error> refusal(std::string_view method, std::size_t bytes, std::size_t calls) const;
   void await(std::uint64_t number, Id id, std::string method, RawDone done,
              const CallOptions& options);
-  void send_raw(std::string_view message);
+  /// Sends one that is written out already.
+  void send_notification(std::string_view message);
   void deadline_may_have_moved(std::optional<TimePoint> before);
 
   Output& output_;

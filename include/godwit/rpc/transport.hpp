@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/json/view.hpp"
 
 namespace godwit::inline v0::rpc {
 
@@ -30,6 +32,10 @@ class GODWIT_API Receiver {
   /// content does not matter), which lets the parser work in place. The bytes are valid only during
   /// the call.
   virtual void on_message(std::string_view message, std::size_t spare) = 0;
+
+  /// The same for one that the transport had to parse, within limits that are no wider than the
+  /// receiver's. It is valid only during the call.
+  virtual void on_parsed(json::View message);
 
   /// A message that could not be taken from the wire (too long, bad frame header) and was skipped;
   /// the connection lives on. The error is what the peer should be told.
@@ -52,18 +58,56 @@ using Route = std::uint64_t;
 /// What travels beside a message where the carrier has a place for it: names and values.
 using MessageFields = std::vector<std::pair<std::string, std::string>>;
 
+enum class MessageKind : std::uint8_t {
+  /// What it is stands in its bytes alone, or it is no message.
+  unknown,
+  request,
+  notification,
+  /// The notification that takes back a request of this side.
+  cancellation,
+  /// Several messages in one.
+  batch,
+  /// To a request, or this side's answers to a batch.
+  answer,
+};
+
+/// What a message is, told beside its bytes, so that no carrier has to read what this side wrote.
+/// Everything in it is valid only during the call.
+struct Outbound {
+  using Kind = MessageKind;
+
+  /// Where it begins in output().
+  std::size_t begin = 0;
+  Kind kind = Kind::unknown;
+  /// Of a request, a notification or a cancellation.
+  std::string_view method{};
+  /// The requests in it: one, or those of a batch; of a cancellation the one that it takes back.
+  std::span<const Id> ids{};
+  /// Of an answer: the id of what it answers, as JSON. Empty for the answers to a batch, and where
+  /// what is answered could not be read.
+  std::string_view answers{};
+  /// Of an answer: what it says if it is no result. Null for the answers to a batch.
+  const Error* error = nullptr;
+  /// The way it takes.
+  Route route = 0;
+  /// What goes beside it, where the carrier has a place for that; null if there is nothing.
+  const MessageFields* fields = nullptr;
+
+  bool is_answer() const noexcept { return kind == Kind::answer; }
+};
+
 /// Where messages go out: a buffer that messages are written into, and a sign that one is complete.
 class GODWIT_API Output {
  public:
   virtual ~Output();
 
-  /// The buffer that output is appended to. Write one message at its end, then call
-  /// finish_message() with the size the buffer had before.
+  /// The buffer that output is appended to. Write one message at its end, then call finish() with
+  /// the size the buffer had before.
   virtual std::string& output() = 0;
 
-  /// Frames what was appended since `begin`. It is written when the burst of input that is being
-  /// delivered is done, or at once if none is.
-  virtual void finish_message(std::size_t begin) = 0;
+  /// Frames what was appended since `message.begin`. It is written when the burst of input that is
+  /// being delivered is done, or at once if none is.
+  virtual void finish(const Outbound& message) = 0;
 
   /// Writes now what is waiting, without the end of the burst.
   virtual void flush() = 0;
@@ -72,27 +116,19 @@ class GODWIT_API Output {
   /// that; otherwise the other side is told with an error.
   virtual bool refuse(const Error& why);
 
-  // For carriers that have several ways back, or a word of their own for success and failure. The
-  // others need none of these.
+  /// Whether it has a place for Outbound::fields: then they are worth making.
+  virtual bool has_fields() const noexcept;
 
-  /// Goes with the message that is finished next, beside it: the header fields of HTTP. Others
-  /// ignore it.
-  virtual void set_fields(const MessageFields& fields);
-  /// finish_message() for an answer (of a batch: for all its answers). `error` is what it says, or
-  /// null.
-  virtual void finish_answer(std::size_t begin, const Error* error);
-  /// The way that messages take now. Whoever delivers a message sets the one it came by; answers
-  /// that come later, and what is sent on the way to them, set it again.
-  virtual Route route() const noexcept;
-  virtual void set_route(Route route);
+  // For carriers that have several ways back. The others need none of these.
+
   /// The request that came this way will not be answered: it was taken back.
   virtual void unanswered(Route route);
   /// The answer to the request that came this way could not be written, because memory ran out. The
   /// carrier ends this way, so that nobody waits for it, and says true; or false where a connection
   /// is all there is, which then has to end.
   virtual bool give_up(Route route) noexcept;
-  /// Ends the connection behind this way and not the way itself: the other side is expected to come
-  /// back for the rest. Does nothing where a connection is all there is.
+  /// Ends the connection that this way uses now, and keeps the way: the other side is expected to
+  /// come back for the rest. Does nothing where a connection is all there is.
   virtual void let_go(Route route);
 };
 
@@ -119,7 +155,7 @@ class GODWIT_API MessageSink final : public Output {
   explicit MessageSink(Send send) : send_(std::move(send)) {}
 
   std::string& output() override { return buffer_; }
-  void finish_message(std::size_t begin) override;
+  void finish(const Outbound& message) override;
   void flush() override {}
 
  private:

@@ -68,7 +68,7 @@ class GODWIT_API Client {
   /// `in` is anything whose JSON is an object; for Out see outcome_as().
   template <class Out = ToolResult, class In>
   Result<Out> call(std::string_view tool, const In& in, RequestOptions options = {}) {
-    Result<ToolResult> result = call_tool(tool, RawJson{json::encode(in)}, std::move(options));
+    Result<ToolResult> result = send_tool(tool, json::encode(in), std::move(options));
     if (!result) return std::move(result).error();
     return outcome_as<Out>(tool, *std::move(result));
   }
@@ -102,8 +102,8 @@ class GODWIT_API Client {
   void call_async(std::string_view tool, const In& in,
                   std::type_identity_t<Function<void(Result<Out>)>> done,
                   RequestOptions options = {}) {
-    call_tool_async(
-        tool, RawJson{json::encode(in)},
+    send_tool_async(
+        tool, json::encode(in),
         [name = std::string(tool), done = std::move(done)](Result<ToolResult> result) mutable {
           if (!result) return done(std::move(result).error());
           done(outcome_as<Out>(name, *std::move(result)));
@@ -123,6 +123,11 @@ class GODWIT_API Client {
   /// For connections that can be made a second time, if the server ends the first at the probe.
   static Result<Client> open_again(std::shared_ptr<State> state);
   static Result<Client> connect_http(std::string_view url, ClientOptions options);
+  /// For arguments that are JSON for certain.
+  Result<ToolResult> send_tool(std::string_view tool, std::string arguments,
+                               RequestOptions options);
+  void send_tool_async(std::string_view tool, std::string arguments,
+                       Function<void(Result<ToolResult>)> done, RequestOptions options);
 
   std::shared_ptr<State> state_;
 };

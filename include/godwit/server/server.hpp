@@ -42,6 +42,7 @@
 #include "godwit/mcp/tool.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
+#include "godwit/rpc/tap.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/handler.hpp"
 
@@ -98,6 +99,8 @@ struct ServerOptions {
   Limits limits{};
   /// Warnings and errors go to stderr if not given; `Log()` says nothing.
   Log log = Log::to_stderr(LogLevel::warning);
+  /// Sees every message of every connection, both ways, on the connection's thread.
+  rpc::Tap tap{};
   /// Must outlive the server.
   const Clock* clock = &steady_clock();
   /// Seconds since 1970, for the age of sealed state; the system's if not given.

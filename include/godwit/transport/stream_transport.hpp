@@ -47,7 +47,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
 
   void start(rpc::Receiver& receiver) override;
   std::string& output() override { return out_.text(); }
-  void finish_message(std::size_t begin) override;
+  void finish(const rpc::Outbound& message) override;
   void flush() override;
   void close() override;
 
@@ -93,7 +93,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   void watch_stall();
   void drop_output() noexcept;
   void broken(Error reason);
-  void finish(Error reason, Phase phase);
+  void end(Error reason, Phase phase);
   void linger();
   void settle() noexcept;
   void after_settling();

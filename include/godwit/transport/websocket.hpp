@@ -81,7 +81,7 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
 
   void start(rpc::Receiver& receiver) override;
   std::string& output() override { return out_.text(); }
-  void finish_message(std::size_t begin) override;
+  void finish(const rpc::Outbound& message) override;
   void flush() override;
   /// A client closes with 1007: the text may have been the answer that somebody waits for.
   bool refuse(const Error& why) override;

@@ -50,9 +50,9 @@ class GODWIT_API HttpTransport final : public rpc::Transport {
   ~HttpTransport() override;
 
   std::string& output() override;
-  void finish_message(std::size_t begin) override;
+  void finish(const rpc::Outbound& message) override;
   void flush() override;
-  void set_fields(const rpc::MessageFields& fields) override;
+  bool has_fields() const noexcept override { return true; }
   void start(rpc::Receiver& receiver) override;
   void when_flushed(Function<void()> done) override;
   /// Takes at most a second: the server is told that the session is over, if there is one.

@@ -194,6 +194,13 @@ Result<std::vector<ParamHeader>> param_headers(json::View input_schema) {
   return Marks().find(input_schema);
 }
 
+void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect,
+                        std::string_view method, std::optional<std::string_view> name) {
+  fields.emplace_back(header::protocol_version, dialect.revision);
+  fields.emplace_back(header::method, header_value(method));
+  if (name) fields.emplace_back(header::name, header_value(*name));
+}
+
 std::string header_value(std::string_view text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; }) &&
                      !text.starts_with(' ') && !text.ends_with(' ') && !looks_encoded(text);

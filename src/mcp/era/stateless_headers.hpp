@@ -15,6 +15,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/view.hpp"
+#include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::mcp {
 
@@ -50,6 +51,10 @@ struct ParamHeader {
 };
 /// Those of a schema; the error says which mark is not allowed there.
 GODWIT_API Result<std::vector<ParamHeader>> param_headers(json::View input_schema);
+
+/// The fields of a request beside those of its arguments; `name` is what it asks for, if anything.
+GODWIT_API void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect,
+                                   std::string_view method, std::optional<std::string_view> name);
 
 /// A value as it stands in a field: plain where it can be, else in Base64 between marks.
 GODWIT_API std::string header_value(std::string_view text);
