@@ -409,9 +409,10 @@ class Entrance {
     tag.set(std::string(mcp::meta_key::subscription_id), *json::parse(listen.id));
     write_result_end(end_writer, dialect(), session_.server(), &tag, nullptr);
     listen.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
-        request->cancelled(), [weak = std::weak_ptr(request), last] {
-          // If the client took it back, this says nothing any more.
-          if (const auto open = weak.lock()) open->answer(last);
+        request->cancelled(), [weak = std::weak_ptr(request), last = std::move(last)]() mutable {
+          // If the client took it back, this says nothing any more. Moved, because nothing may
+          // throw in here.
+          if (const auto open = weak.lock()) open->answer(std::move(last));
         });
     if (!session_.listen(id, std::move(listen))) {
       return request->fail(rpc::internal_error("busy: too many listens on this connection"));
