@@ -9,6 +9,7 @@
 namespace godwit::inline v0::rpc {
 
 using detail::DeferredCall;
+using detail::end_of_call;
 using detail::finish_call;
 using detail::Letter;
 using detail::PendingCall;
@@ -88,8 +89,9 @@ void Peer::on_failure(const Id& id, const Error& error) {
   const auto number = impl.pending.find(id);
   if (!number) return;
   const Impl::Busy busy(impl);
+  Error outcome = error;  // before the call leaves the table: it needs memory
   PendingCall call = *impl.pending.take(*number);
-  finish_call(call.done, call.method, error, impl.options.log);
+  finish_call(call.done, call.method, std::move(outcome), impl.options.log);
 }
 
 void Peer::on_close(const Error& reason) { impl_->close(&reason); }
@@ -229,12 +231,9 @@ bool Peer::cancel(CallHandle handle, std::string_view reason) {
   auto call = impl.pending.take(handle.number);
   if (!call) return false;
   const Impl::Busy busy(impl);
-  const auto taken_back = [&] {
-    return Error{.code = code::cancelled,
-                 .message = json::quote(call->method) + " was cancelled: " + std::string(reason),
-                 .cause = Cause::cancelled};
-  };
-  impl.give_up(*call, or_out_of_memory(taken_back, Cause::cancelled, code::cancelled));
+  impl.give_up(*call, end_of_call(code::cancelled, Cause::cancelled, [&] {
+    return json::quote(call->method) + " was cancelled: " + std::string(reason);
+  }));
   return true;
 }
 
@@ -258,9 +257,8 @@ bool Peer::cancel_incoming(const Id& id) {
   const std::shared_ptr<DeferredCall> call = found->second;
   const Impl::Busy busy(impl);
   impl.forget(call);
-  impl.abandon(*call, Error{.code = code::cancelled,
-                            .message = "the request was cancelled",
-                            .cause = Cause::cancelled});
+  impl.abandon(*call, end_of_call(code::cancelled, Cause::cancelled,
+                                  [] { return "the request was cancelled"; }));
   if (impl.closed) return true;
   if (call->batch) {
     const Via via(impl, call->route());
@@ -333,13 +331,9 @@ void Peer::expire(TimePoint now) {
   for (std::size_t most = impl.pending.size(); most > 0; --most) {
     auto call = impl.pending.take_due(now);
     if (!call) break;
-    const auto late = [&] {
-      return Error{.code = code::request_timeout,
-                   .message = "no answer to " + json::quote(call->method) + " within " +
-                              seconds_text(call->timeout),
-                   .cause = Cause::timeout};
-    };
-    impl.give_up(*call, or_out_of_memory(late, Cause::timeout, code::request_timeout));
+    impl.give_up(*call, end_of_call(code::request_timeout, Cause::timeout, [&] {
+      return "no answer to " + json::quote(call->method) + " within " + seconds_text(call->timeout);
+    }));
   }
   const std::uint64_t newest = impl.last_timer;  // those made meanwhile wait for the next time
   while (!impl.closed && !impl.timers.empty()) {
@@ -402,6 +396,19 @@ void Context::send(std::string message) {
 }
 
 namespace detail {
+
+Error result_threw() noexcept {
+  return end_of_call(code::internal_error, Cause::unspecified, [] {
+    std::string text = "the result is not what was expected: reading it threw";
+    try {
+      throw;
+    } catch (const std::exception& e) {
+      text.append(": ").append(e.what());
+    } catch (...) {
+    }
+    return text;
+  });
+}
 
 namespace {
 constexpr std::string_view before_method = R"({"jsonrpc":"2.0","method":)";

@@ -4,6 +4,7 @@ namespace godwit::inline v0::rpc {
 
 using detail::BatchAnswers;
 using detail::DeferredCall;
+using detail::end_of_call;
 using detail::Envelope;
 using detail::finish_call;
 using detail::Letter;
@@ -84,11 +85,12 @@ void Peer::Impl::fail_answered(json::View array, const Error& problem) {
     const Envelope envelope = detail::read_envelope(item, rules);
     const auto number = envelope.is_answer ? pending.find(envelope.id) : std::nullopt;
     if (!number) continue;
+    // Before the call leaves the table: it needs memory.
+    Error error =
+        internal_error("the other side answered " + json::quote(pending.get(*number)->method) +
+                       " in a batch that was refused: " + problem.message);
     PendingCall call = *pending.take(*number);
-    finish_call(call.done, call.method,
-                internal_error("the other side answered " + json::quote(call.method) +
-                               " in a batch that was refused: " + problem.message),
-                options.log);
+    finish_call(call.done, call.method, std::move(error), options.log);
     if (closed) return;
   }
 }
@@ -142,26 +144,31 @@ void Peer::Impl::response(const Envelope& envelope) {
     return complain(LogLevel::warning, "a response was dropped: no call is waiting for the id " +
                                            std::string(envelope.id.source().substr(0, 100)));
   }
-  PendingCall call = *pending.take(*number);
-  if (envelope.kind == Envelope::Kind::invalid) {
-    complain(LogLevel::warning,
-             "the response to " + json::quote(call.method) + " is invalid: " + envelope.problem);
-    std::string unreadable;
-    std::optional<Error> said = detail::read_error(envelope.error, unreadable);
-    if (said && envelope.is_error_with_null) {
-      return finish_call(call.done, call.method, *std::move(said), options.log);
-    }
-    std::string why = "the other side sent an invalid response to " + json::quote(call.method) +
-                      ": " + envelope.problem;
-    if (said) why += "; its error says " + json::quote(said->message);
-    return finish_call(call.done, call.method, internal_error(std::move(why)), options.log);
+  // Before the call leaves the table: it needs memory.
+  Result<json::View> outcome = outcome_of(envelope, *number);
+  std::optional<PendingCall> call = pending.take(*number);
+  if (!call) return;  // the log sink ended it
+  finish_call(call->done, call->method, std::move(outcome), options.log);
+}
+
+Result<json::View> Peer::Impl::outcome_of(const Envelope& response, std::uint64_t call) {
+  std::string problem;
+  switch (response.kind) {
+    case Envelope::Kind::response:
+      return response.result;
+    case Envelope::Kind::error_response:
+      return *detail::read_error(response.error, problem);
+    default:
+      break;
   }
-  if (envelope.kind == Envelope::Kind::error_response) {
-    std::string problem;
-    return finish_call(call.done, call.method, *detail::read_error(envelope.error, problem),
-                       options.log);
-  }
-  finish_call(call.done, call.method, envelope.result, options.log);
+  std::optional<Error> said = detail::read_error(response.error, problem);
+  const std::string method = json::quote(pending.get(call)->method);
+  complain(LogLevel::warning, "the response to " + method + " is invalid: " + response.problem);
+  if (said && response.is_error_with_null) return *std::move(said);
+  std::string why =
+      "the other side sent an invalid response to " + method + ": " + response.problem;
+  if (said) why += "; its error says " + json::quote(said->message);
+  return internal_error(std::move(why));
 }
 
 void Peer::Impl::warn_if_slow(std::string_view method, TimePoint before) {
@@ -273,7 +280,7 @@ void Peer::Impl::close(const Error* reason) noexcept {
   fail_pending(why);
 }
 
-void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
+void Peer::Impl::give_up(PendingCall& call, Error reason) noexcept {
   if (options.abandoned) {
     try {
       const Via via(*this, call.route);
@@ -282,7 +289,7 @@ void Peer::Impl::give_up(PendingCall& call, const Error& reason) {
       options.log.caught("PeerOptions::abandoned threw");
     }
   }
-  finish_call(call.done, call.method, reason, options.log);
+  finish_call(call.done, call.method, std::move(reason), options.log);
 }
 
 void Peer::Impl::fail_pending(const Error& reason) noexcept {
@@ -294,11 +301,11 @@ void Peer::Impl::fail_pending(const Error& reason) noexcept {
     }
   }
   while (auto call = pending.take_first()) {
-    Error error{.code = code::connection_closed, .message = {}};
-    error.cause = Cause::connection_closed;
+    Error error = end_of_call(code::connection_closed, Cause::connection_closed, [&] {
+      return "no answer to " + json::quote(call->method) + ": the connection is closed (" +
+             reason.message + ")";
+    });
     try {
-      error.message = "no answer to " + json::quote(call->method) + ": the connection is closed (" +
-                      reason.message + ")";
       error.data = reason.data;
     } catch (...) {  // the code says it
     }

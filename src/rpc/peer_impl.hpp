@@ -130,6 +130,8 @@ struct Peer::Impl {
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
   void response(const detail::Envelope& envelope);
+  /// What a response means to the call that waits for it.
+  Result<json::View> outcome_of(const detail::Envelope& response, std::uint64_t call);
   /// Answers a message that breaks the rules, under its id if it has a usable one.
   void refuse(json::View id, const std::string& problem, const BatchPtr& batch);
   /// Tells the host of something that is no message.
@@ -152,7 +154,7 @@ struct Peer::Impl {
   /// Ends a deferred call that left the tables without an answer.
   void abandon(detail::DeferredCall& call, const Error& reason) noexcept;
   /// Ends an own call that left its table without an answer, and tells the other side.
-  void give_up(detail::PendingCall& call, const Error& reason);
+  void give_up(detail::PendingCall& call, Error reason) noexcept;
   /// Ends all own calls, because no answer can come any more.
   void fail_pending(const Error& reason) noexcept;
   /// The end, which needs no memory: without any, those who wait hear less about it.

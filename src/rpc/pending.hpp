@@ -28,6 +28,18 @@ struct PendingCall {
   Function<void(Result<json::View>)> done;
 };
 
+/// Why a call has no result, in the words that `say` gives. Without them if there is no memory: code
+/// and cause say it, and the call still has its outcome.
+template <class Say>
+Error end_of_call(std::int64_t code, Cause cause, Say&& say) noexcept {
+  Error error{.code = code, .message = {}, .cause = cause};
+  try {
+    error.message = say();
+  } catch (...) {
+  }
+  return error;
+}
+
 /// Hands a call its outcome. What the callback throws goes to the log: it is a bug of the program,
 /// and the calls and messages that come after this one have nothing to do with it.
 void finish_call(Function<void(Result<json::View>)>& done, std::string_view method,

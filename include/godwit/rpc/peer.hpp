@@ -43,6 +43,8 @@ namespace godwit::inline v0::rpc {
 namespace detail {
 struct Letter;
 class Mailbox;
+/// In a catch block: that reading a result threw, in as many words as there is memory for.
+GODWIT_API Error result_threw() noexcept;
 }  // namespace detail
 
 /// How a peer names its own requests.
@@ -337,19 +339,23 @@ class GODWIT_API Peer final : public Receiver {
         done(Result<void>());
       } else {
         static_assert(!std::is_same_v<Out, json::View>);
-        Out value{};
-        json::DecodeFailure failure;
-        bool fits = false;
-        try {
-          fits = json::read(*outcome, value, failure);
-        } catch (const std::exception& e) {  // by a codec of the program; still an outcome
-          failure.fail(std::string("reading it threw: ") + e.what());
-        }
-        if (fits) return done(std::move(value));
-        done(Error{.code = code::internal_error,
-                   .message = "the result is not what was expected: " + failure.text()});
+        done(read_result<Out>(*outcome));
       }
     };
+  }
+
+  /// Always an outcome, also if a codec of the program throws or there is no memory.
+  template <class Out>
+  static Result<Out> read_result(json::View result) {
+    try {
+      Out value{};
+      json::DecodeFailure failure;
+      if (json::read(result, value, failure)) return value;
+      return Error{.code = code::internal_error,
+                   .message = "the result is not what was expected: " + failure.text()};
+    } catch (...) {
+      return detail::result_threw();
+    }
   }
 
   void receive(std::string_view message, std::size_t spare, Route route);

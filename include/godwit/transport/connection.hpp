@@ -62,8 +62,8 @@ class GODWIT_API Connection {
         },
         options);
     if (!*outcome) wait();
-    if (*outcome) return **std::move(outcome);
-    peer().cancel(call, "the loop was stopped");
+    if (!*outcome) peer().cancel(call, "the loop was stopped");
+    if (!*outcome) return rpc::connection_closed("the call ended without an outcome");
     return **std::move(outcome);
   }
 
