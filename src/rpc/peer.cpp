@@ -226,7 +226,7 @@ void Peer::Via::leave() {
 
 Batch Peer::batch() { return Batch(*this); }
 
-bool Peer::cancel(CallHandle handle, std::string_view reason) {
+bool Peer::cancel(CallHandle handle, std::string_view reason) noexcept {
   Impl& impl = *impl_;
   auto call = impl.pending.take(handle.number);
   if (!call) return false;

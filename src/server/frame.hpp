@@ -196,7 +196,7 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
 
   struct Cancel {
     Late* late;
-    void operator()() const;
+    void operator()() const noexcept;
   };
 
   std::shared_ptr<Session> session_;

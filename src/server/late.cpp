@@ -129,9 +129,10 @@ void Late::ask_now() {
   if (outstanding_ > 0) on_cancel_.emplace(in_flight_->cancelled(), Cancel{this});
 }
 
-void Late::Cancel::operator()() const {
+void Late::Cancel::operator()() const noexcept {
   // The client took its request back: it need not answer our questions about it.
-  const auto self = late->shared_from_this();
+  const auto self = late->weak_from_this().lock();
+  if (!self) return;
   const auto calls = std::exchange(self->waiting_, {});
   for (const rpc::CallHandle call : calls) {
     if (self->session_->poster().closed()) return;

@@ -226,7 +226,8 @@ class GODWIT_API Peer final : public Receiver {
   Batch batch();
 
   /// Gives up an own call: its outcome is the error, at once. False if it had its outcome already.
-  bool cancel(CallHandle call, std::string_view reason = "cancelled");
+  /// Without memory the error has no words.
+  bool cancel(CallHandle call, std::string_view reason = "cancelled") noexcept;
   /// Gives an own call more time: it ends `timeout` from now. False if it is over.
   bool extend(CallHandle call, Duration timeout);
   /// The id that an own waiting call travels under.
