@@ -1,3 +1,4 @@
+#include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "peer_impl.hpp"
@@ -17,9 +18,8 @@ Batch::~Batch() {
   for (Waiting& call : calls_) {
     // Without a log: the peer may be gone by now.
     detail::finish_call(call.done, call.method,
-                        Error{.code = code::cancelled,
-                              .message = "the batch was never sent",
-                              .cause = Cause::cancelled},
+                        detail::end_of_call(code::cancelled, Cause::cancelled,
+                                            [] { return "the batch was never sent"; }),
                         Log());
   }
 }
@@ -30,7 +30,9 @@ void Batch::add_request(Peer::Outgoing& request, Peer::RawDone done, const CallO
                     .method = std::string(request.method_),
                     .done = std::move(done),
                     .options = options});
+  Rollback undo([&] { calls_.pop_back(); });
   add_notification(request);
+  undo.dismiss();
 }
 
 void Batch::add_notification(Peer::Outgoing& notification) {
@@ -62,21 +64,35 @@ void Batch::send() {
   if (error) {
     const Log log = options.log;  // a callback may destroy the peer
     if (calls.empty() && !peer_->closed()) log.error(error->message);
-    for (Waiting& call : calls) detail::finish_call(call.done, call.method, *error, log);
+    for (Waiting& call : calls) {
+      detail::finish_call(
+          call.done, call.method,
+          detail::end_of_call(error->code, error->cause, [&] { return error->message; }), log);
+    }
     return;
   }
+  Peer::Impl& impl = *peer_->impl_;
+  const Peer::Impl::Busy busy(impl);
+  Rollback unsent([&] {  // the caller gets the exception, and ~Batch ends the calls
+    for (Waiting& call : calls) {
+      if (auto waiting = impl.pending.take(call.number)) call.done = std::move(waiting->done);
+    }
+    calls_ = std::move(calls);
+  });
   std::vector<Id> ids;
   ids.reserve(calls.size());
   for (Waiting& call : calls) {
     ids.push_back(call.id);
-    peer_->await(call.number, std::move(call.id), std::move(call.method), std::move(call.done),
-                 call.options);
+    peer_->await(call.number, call.id, call.method, call.done, call.options);
   }
-  std::string& out = peer_->output_.output();
+  std::string& out = impl.output.output();
   const std::size_t begin = out.size();
+  Rollback undo([&] { out.resize(begin); });
   out.push_back('[');
   out.append(text);
-  peer_->impl_->send({.begin = begin, .kind = Outbound::Kind::batch, .ids = ids});
+  undo.dismiss();
+  impl.send({.begin = begin, .kind = Outbound::Kind::batch, .ids = ids});
+  unsent.dismiss();
 }
 
 }  // namespace godwit::inline v0::rpc

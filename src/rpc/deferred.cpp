@@ -40,17 +40,19 @@ void Mailbox::post(std::unique_ptr<Letter> letter) noexcept {
 /// One wake-up until the letters are taken. Under the lock, so that close() is final: the host's
 /// callback is never called after it.
 void Mailbox::wake_up() noexcept {
-  if (has_mail_.exchange(true, std::memory_order_acq_rel) || !wake_) return;
+  has_mail_.store(true, std::memory_order_release);
+  if (woken_ || !wake_) return;
   try {
     wake_();
+    woken_ = true;
   } catch (...) {  // the next letter tries again
-    has_mail_.store(false, std::memory_order_release);
   }
 }
 
 Letters Mailbox::take() noexcept {
   const std::lock_guard lock(mutex_);
   has_mail_.store(false, std::memory_order_release);
+  woken_ = false;
   return std::move(letters_);
 }
 

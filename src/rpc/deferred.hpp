@@ -82,6 +82,7 @@ class Mailbox {
   std::function<void()> wake_;
   Letters letters_;
   bool closed_ = false;
+  bool woken_ = false;  // the host knows of the letters
   std::atomic<bool> has_mail_ = false;
 };
 

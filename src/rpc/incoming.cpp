@@ -46,6 +46,7 @@ class Peer::Impl::Incoming final : public detail::Call {
                      "the result of " + json::quote(envelope_.method.substr(0, 200)) +
                          " held text or numbers that JSON cannot carry; they were replaced");
     }
+    if (sending_ && impl_.closed) return fail(connection_closed("the connection is closed"));
     const bool no_object = impl_.rules.object_result && (*out_)[result_begin_] != '{';
     if (no_object || passed_ > 0) return end_checked();
     if (!sending_) return done();
@@ -160,7 +161,7 @@ class Peer::Impl::Incoming final : public detail::Call {
   Duration took() const { return started_ ? impl_.options.clock->now() - *started_ : Duration(0); }
 
   void take_back() {
-    if (out_) out_->resize(begin_);
+    if (out_ && !impl_.closed) out_->resize(begin_);  // closed, the output may be gone
     out_ = nullptr;
   }
 

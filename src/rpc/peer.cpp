@@ -112,6 +112,8 @@ void Peer::end_of_input(const Error& reason) {
 
 bool Peer::closed() const noexcept { return impl_->closed; }
 
+std::string& Peer::buffer() { return impl_->closed ? impl_->scratch : output_.output(); }
+
 std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
                                    std::size_t calls) const {
   const Limits& limits = impl_->options.limits;
@@ -135,16 +137,18 @@ std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
                         std::to_string(limits.message_bytes_out) + ", and was not sent");
 }
 
-void Peer::await(std::uint64_t number, Id id, std::string method, RawDone done,
+void Peer::await(std::uint64_t number, Id id, std::string method, RawDone& done,
                  const CallOptions& options) {
   const Duration timeout = options.timeout.value_or(impl_->options.limits.call_timeout);
   const std::optional<TimePoint> before = next_deadline();
-  impl_->pending.add(number, PendingCall{.id = std::move(id),
-                                         .method = std::move(method),
-                                         .deadline = later(impl_->options.clock->now(), timeout),
-                                         .timeout = timeout,
-                                         .route = impl_->route,
-                                         .done = std::move(done)});
+  PendingCall& call = impl_->pending.add(
+      number, PendingCall{.id = std::move(id),
+                          .method = std::move(method),
+                          .deadline = later(impl_->options.clock->now(), timeout),
+                          .timeout = timeout,
+                          .route = impl_->route,
+                          .done = {}});
+  call.done = std::move(done);
   deadline_may_have_moved(before);
 }
 
@@ -158,8 +162,7 @@ void Peer::deadline_may_have_moved(std::optional<TimePoint> before) {
 CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptions& options) {
   request.out_.push_back('}');
   if (auto error = refusal(request.method_, request.out_.size() - request.begin_, 1)) {
-    request.out_.resize(request.begin_);
-    request.finished_ = true;
+    request.take_back();
     const Log log = impl_->options.log;  // the callback may destroy the peer
     finish_call(done, request.method_, *std::move(error), log);
     return {};
@@ -167,7 +170,7 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
   Impl& impl = *impl_;
   const Impl::Busy busy(impl);
   Rollback unsent([&] { impl.pending.take(request.number_); });  // the caller gets the exception
-  await(request.number_, request.id_, std::string(request.method_), std::move(done), options);
+  await(request.number_, request.id_, std::string(request.method_), done, options);
   request.finished_ = true;
   impl.send({.begin = request.begin_,
              .kind = Outbound::Kind::request,
@@ -179,15 +182,18 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
 }
 
 void Peer::finish_notification(Outgoing& notification, const Id* takes_back) {
-  if (impl_->closed) return;  // taken back by its destructor
+  Impl& impl = *impl_;
+  if (impl.closed) return;  // taken back by its destructor
   notification.out_.push_back('}');
   if (auto error =
           refusal(notification.method_, notification.out_.size() - notification.begin_, 0)) {
-    return impl_->complain(LogLevel::error, error->message);
+    notification.take_back();  // before the log sink runs, which may end all this
+    const Impl::Busy busy(impl);
+    return impl.complain(LogLevel::error, error->message);
   }
   notification.finished_ = true;
   using Kind = Outbound::Kind;
-  impl_->send({.begin = notification.begin_,
+  impl.send({.begin = notification.begin_,
                .kind = takes_back ? Kind::cancellation : Kind::notification,
                .method = notification.method_,
                .ids = {takes_back, takes_back ? 1u : 0u}});
@@ -196,13 +202,13 @@ void Peer::finish_notification(Outgoing& notification, const Id* takes_back) {
 void Peer::send_notification(std::string_view message) {
   Impl& impl = *impl_;
   if (impl.closed) return;
+  const Impl::Busy busy(impl);
   if (message.size() > impl.options.limits.message_bytes_out) {
     return impl.complain(
         LogLevel::error,
         "a notification has " + std::to_string(message.size()) + " bytes, more than " +
             std::to_string(impl.options.limits.message_bytes_out) + ", and was not sent");
   }
-  const Impl::Busy busy(impl);
   Output& output = output_;
   std::string& out = output.output();
   const std::size_t begin = out.size();
@@ -384,7 +390,12 @@ Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, 
 }
 
 Peer::Outgoing::~Outgoing() {
-  if (!finished_) out_.resize(begin_);
+  if (!finished_) take_back();
+}
+
+void Peer::Outgoing::take_back() noexcept {
+  out_.resize(begin_);
+  finished_ = true;
 }
 
 void Context::send(std::string message) {

@@ -117,7 +117,7 @@ void Peer::Impl::refuse(json::View id, const std::string& problem, const BatchPt
   const Error error = invalid_request(problem);
   if (!id) return unreadable(error, batch);
   complain(LogLevel::warning, "a message was refused: " + problem);
-  answer(id, &error, {}, batch);
+  if (!closed) answer(id, &error, {}, batch);
 }
 
 void Peer::Impl::tell_garbage(std::string_view text) noexcept {
@@ -244,7 +244,7 @@ void Peer::Impl::abandon(DeferredCall& call, const Error& reason) noexcept {
     Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started, call.label);
     outcome.failed_ = true;
     outcome.cancelled_ = true;
-    outcome.error_ = reason;
+    outcome.error_ = end_of_call(reason.code, reason.cause, [&] { return reason.message; });
     settle(outcome, call.passed);
   } catch (...) {
     options.log.caught("middleware was not told that a call is over");
@@ -400,6 +400,7 @@ bool Peer::Impl::show_incoming(json::View message) {
 
 void Peer::Impl::unreadable(const Error& error, const BatchPtr& batch) {
   complain(LogLevel::warning, "a message was refused: " + error.message);
+  if (closed) return;
   write_answer(&error, {}, batch, rules.id_on_unreadable,
                [](json::Writer& writer) { writer.null(); });
 }

@@ -1,9 +1,9 @@
 // The inside of a Peer: its tables, what it does with a message, how answers are written. All of it
 // on the peer's thread.
 //
-// Handlers, callbacks and middleware may close the peer and even destroy it. So every function that
-// runs one of them holds a Busy, which keeps this object alive, and looks at `closed` before it
-// touches the output again.
+// Handlers, callbacks, middleware and log sinks may close the peer and even destroy it. So every
+// function that runs one of them holds a Busy, which keeps this object alive, and looks at `closed`
+// before it touches the output again.
 #pragma once
 
 #include <cstddef>
@@ -111,6 +111,7 @@ struct Peer::Impl {
   std::string scratch;                            // results nobody wants
   std::unordered_set<std::string> slow_methods;
 
+  /// The log sink is code of the program, too.
   void complain(LogLevel level, std::string_view line) {
     if (options.log.enabled(level)) options.log.limited(level, line, options.clock->now());
   }

@@ -19,7 +19,7 @@ void finish_call(Function<void(Result<json::View>)>& done, std::string_view meth
   }
 }
 
-void PendingTable::add(std::uint64_t number, PendingCall call) {
+PendingCall& PendingTable::add(std::uint64_t number, PendingCall call) {
   const auto deadline = deadlines_.emplace(call.deadline, number).first;
   Rollback undo([&] { deadlines_.erase(deadline); });
   const auto entry = calls_.emplace(number, std::move(call)).first;
@@ -27,6 +27,7 @@ void PendingTable::add(std::uint64_t number, PendingCall call) {
   if (!entry->second.id.integer()) named_.emplace(entry->second.id, number);
   undo_entry.dismiss();
   undo.dismiss();
+  return entry->second;
 }
 
 std::optional<std::uint64_t> PendingTable::find(json::View id) const {

@@ -48,7 +48,8 @@ void finish_call(Function<void(Result<json::View>)>& done, std::string_view meth
 /// An entry leaves the table before its callback runs, so no call can have two outcomes.
 class PendingTable {
  public:
-  void add(std::uint64_t number, PendingCall call);
+  /// The entry, whose callback may be set afterwards: it stays with the caller if this throws.
+  PendingCall& add(std::uint64_t number, PendingCall call);
   /// The call that this id belongs to, by type and value.
   std::optional<std::uint64_t> find(json::View id) const;
   std::optional<std::uint64_t> find(const Id& id) const;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <utility>
 
 namespace godwit::test {
 
@@ -23,6 +24,21 @@ inline bool fails_now() noexcept {
   if (until_failure.fetch_sub(1) != 1) return false;
   has_failed = true;
   return true;
+}
+
+/// Runs code of the library on the test's own thread, where allocations may fail then too. True if
+/// it came to its end; the end of memory is the only thing that may be thrown.
+template <class Run>
+bool may_fail(Run&& run) {
+  const bool before = std::exchange(own_thread, false);
+  bool done = false;
+  try {
+    run();
+    done = true;
+  } catch (const std::bad_alloc&) {
+  }
+  own_thread = before;
+  return done;
 }
 
 /// Runs `round` again and again, with the first, the second, … allocation failing in it, until none

@@ -202,7 +202,7 @@ class GODWIT_API Peer final : public Receiver {
   CallHandle call(std::string_view method, const Params& params, Done<Out> done,
                   const CallOptions& options = {}) {
     const Via via(*this, options.route);
-    Outgoing request(*this, output_.output(), method, Outgoing::Kind::request);
+    Outgoing request(*this, buffer(), method, Outgoing::Kind::request);
     write_params(request, params);
     return finish_request(request, adapt<Out>(std::move(done)), options);
   }
@@ -210,7 +210,7 @@ class GODWIT_API Peer final : public Receiver {
   template <class Params = NoParams>
   void notify(std::string_view method, const Params& params = {}, std::optional<Route> route = {}) {
     const Via via(*this, route);
-    Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
+    Outgoing notification(*this, buffer(), method, Outgoing::Kind::notification);
     write_params(notification, params);
     finish_notification(notification);
   }
@@ -218,7 +218,7 @@ class GODWIT_API Peer final : public Receiver {
   /// PeerOptions::abandoned.
   template <class Params>
   void notify_cancelled(const Id& request, std::string_view method, const Params& params) {
-    Outgoing notification(*this, output_.output(), method, Outgoing::Kind::notification);
+    Outgoing notification(*this, buffer(), method, Outgoing::Kind::notification);
     write_params(notification, params);
     finish_notification(notification, &request);
   }
@@ -309,6 +309,7 @@ class GODWIT_API Peer final : public Receiver {
     friend class Peer;
     friend class Batch;
     friend struct Impl;
+    void take_back() noexcept;
     std::string& out_;
     std::size_t begin_;
     json::Writer writer_;
@@ -360,12 +361,15 @@ class GODWIT_API Peer final : public Receiver {
   }
 
   void receive(std::string_view message, std::size_t spare, Route route);
+  /// Where messages are written. Once closed not into the output, which may be gone.
+  std::string& buffer();
   CallHandle finish_request(Outgoing& request, RawDone done, const CallOptions& options);
   /// `takes_back` is the request of this side that it is about, if it takes one back.
   void finish_notification(Outgoing& notification, const Id* takes_back = nullptr);
   /// Why a message of this size with this many calls cannot be sent now. A batch has no method.
   std::optional<Error> refusal(std::string_view method, std::size_t bytes, std::size_t calls) const;
-  void await(std::uint64_t number, Id id, std::string method, RawDone done,
+  /// Takes `done` only if it does not throw before the call is in the table.
+  void await(std::uint64_t number, Id id, std::string method, RawDone& done,
              const CallOptions& options);
   /// Sends one that is written out already.
   void send_notification(std::string_view message);
