@@ -144,6 +144,15 @@ TEST(Reply, OutlivesThePeer) {
   EXPECT_EQ(rung, 1);
 }
 
+TEST(Reply, IsSentWithTheNextMessageIfTheHostCouldNotBeWoken) {
+  Waiting w;
+  Station station(w.router, {.wake = [] { throw std::runtime_error("no bell"); }});
+  station.receive(request(1, "later"));
+  w.replies.at(0)(7);
+  EXPECT_EQ(station.receive(R"({"jsonrpc":"2.0","method":"nothing"})"),
+            R"({"jsonrpc":"2.0","id":1,"result":7})");
+}
+
 TEST(Reply, RingsOncePerProcess) {
   Waiting w;
   Bell bell;
