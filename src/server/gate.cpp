@@ -177,18 +177,20 @@ class Entrance {
     if (!handshake) return call_.fail(std::move(handshake).error());
     if (auto error = introduction_error(handshake->client)) return call_.fail(*std::move(error));
     const mcp::Dialect& agreed = *handshake->dialect;
+    const auto promised = session_.catalog()->capabilities();
+    const Server::Impl& server = session_.server();
+    // Written before anything is agreed on: if this throws, the client may try again.
+    mcp::write_initialize_result(call_.begin_result(), agreed,
+                                 json::encode(mcp::fitted(*promised, agreed)), server.info,
+                                 server.options.instructions);
     if (auto error = session_.begin(
-            agreed, session_.catalog()->capabilities(),
+            agreed, promised,
             Caller{std::move(handshake->client), std::move(handshake->capabilities)})) {
       return call_.fail(*std::move(error));
     }
     rpc::Rules rules = session_.peer().rules();
     rules.batch = agreed.batches;
     session_.peer().set_rules(rules);
-    Server::Impl& server = session_.server();
-    mcp::write_initialize_result(call_.begin_result(), agreed,
-                                 json::encode(mcp::fitted(session_.promised(), agreed)),
-                                 server.info, server.options.instructions);
     call_.end_result();
   }
 

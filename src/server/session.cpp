@@ -52,8 +52,11 @@ std::optional<Error> Session::begin(const mcp::Dialect& dialect,
                                     std::shared_ptr<const ServerCapabilities> promised,
                                     Caller caller) {
   // Counted for each session, also where several share one.
-  if (auto error = kept_.add(kept_size(caller))) return error;
+  const std::size_t bytes = kept_size(caller);
+  if (auto error = kept_.add(bytes)) return error;
+  KeptClaim claim(kept_, bytes);
   caller_ = server_->known(std::move(caller));
+  claim.keep();
   dialect_ = &dialect;
   promised_ = std::move(promised);
   set_level(LoggingLevel::info);
