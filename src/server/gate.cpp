@@ -1,6 +1,7 @@
 #include "gate.hpp"
 
 #include "frame.hpp"
+#include "godwit/base/rollback.hpp"
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/encode.hpp"
@@ -419,8 +420,10 @@ class Entrance {
     if (!session_.listen(id, std::move(listen))) {
       return request->fail(rpc::internal_error("busy: too many listens on this connection"));
     }
+    Rollback undo([&] { session_.end_listen(id); });  // the request fails then
     session_.peer().notify(dialect().name_of(Operation::acknowledged),
                            RawJson{std::move(acknowledged)});
+    undo.dismiss();
   }
 
   // Tools, prompts, resources.

@@ -79,8 +79,7 @@ void Session::unsubscribe(const std::string& uri) {
 
 bool Session::listen(const rpc::Id& id, Listen listen) {
   if (listens_.size() >= most_listens) return false;
-  listens_.emplace(id, std::move(listen));
-  return true;
+  return listens_.emplace(id, std::move(listen)).second;
 }
 
 bool Session::end_listen(const rpc::Id& id) { return listens_.erase(id) > 0; }

@@ -71,6 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
     std::unique_ptr<std::stop_callback<std::function<void()>>> on_stop;
     KeptClaim claim;  // for the bytes of all this
   };
+  /// False if there are too many, or one of this id.
   bool listen(const rpc::Id& id, Listen listen);
   /// True if that request was one.
   bool end_listen(const rpc::Id& id);
