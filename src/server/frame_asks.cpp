@@ -19,16 +19,13 @@ Error wire_error(Error error, const mcp::Dialect& dialect) {
   if (is_suspended(error)) {
     return rpc::internal_error("the handler passed on a question that it had not asked");
   }
-  const bool here = error.cause == Cause::in_process;
-  if (here && error.code == mcp::code::not_found) {
+  if (error.cause == Cause::in_process && error.code == mcp::code::not_found) {
     error.code = dialect.stateless ? rpc::code::invalid_params : mcp::code::resource_not_found;
     return error;
   }
-  // Outcomes inside this process: of a call that the handler made, or passed on by mistake. What
-  // another server says under the number of a cancelled call is about a resource.
-  const bool taken_back = error.code == rpc::code::cancelled && error.cause != Cause::peer;
-  if (here || taken_back || error.code == rpc::code::connection_closed ||
-      error.code == rpc::code::request_timeout) {
+  // What the handler made, or another server told it, goes on as it is. The rest is how a call
+  // ended inside this process: its number would mean something else to the client.
+  if (error.cause != Cause::unspecified && error.cause != Cause::peer) {
     error.code = rpc::code::internal_error;
   }
   return error;

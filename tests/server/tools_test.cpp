@@ -247,13 +247,18 @@ TEST_P(Tools, ThreeRoadsOfFailure) {
   });
   server.tool("threw", "", []() -> int { throw std::runtime_error("secret path /etc"); });
   server.tool("threw_else", "", []() -> int { throw 5; });
-  // Codes for outcomes inside this process, as a call of the handler's own might give.
-  server.tool("closed", "", []() -> Result<int> {
-    return Error{.code = rpc::code::connection_closed, .message = "x"};
-  });
-  server.tool("timeout", "", []() -> Result<int> {
-    return Error{.code = rpc::code::request_timeout, .message = "x"};
-  });
+  // How a call of the handler's own may end: inside this process, or by another server's word.
+  const auto passes_on = [&](const char* name, std::int64_t code, Cause cause) {
+    server.tool(name, "", [=]() -> Result<int> {
+      return Error{.code = code, .message = "x", .cause = cause};
+    });
+  };
+  passes_on("closed", rpc::code::connection_closed, Cause::connection_closed);
+  passes_on("timeout", rpc::code::request_timeout, Cause::timeout);
+  passes_on("cancelled", rpc::code::cancelled, Cause::cancelled);
+  passes_on("busy", rpc::code::busy, Cause::busy);
+  passes_on("own", -32050, Cause::unspecified);
+  passes_on("theirs", rpc::code::request_timeout, Cause::peer);
   Link link(server, GetParam());
   const json::Value told = link.tool("told");
   EXPECT_TRUE(is_error_result(told));
@@ -266,8 +271,11 @@ TEST_P(Tools, ThreeRoadsOfFailure) {
     EXPECT_EQ(code_of(threw), -32603);
     EXPECT_EQ(threw.dump().find("secret"), std::string::npos);
   }
-  EXPECT_EQ(code_of(link.tool("closed")), -32603);
-  EXPECT_EQ(code_of(link.tool("timeout")), -32603);
+  for (const char* name : {"closed", "timeout", "cancelled", "busy"}) {
+    EXPECT_EQ(code_of(link.tool(name)), -32603) << name;
+  }
+  EXPECT_EQ(code_of(link.tool("own")), -32050);
+  EXPECT_EQ(code_of(link.tool("theirs")), rpc::code::request_timeout);
 }
 
 TEST_P(Tools, JsonOfItsOwnKind) {
