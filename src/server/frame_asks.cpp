@@ -166,9 +166,8 @@ Result<json::Value> Frame::ask(std::string_view key, Question question) {
 bool Frame::may_ask() { return asks().round < session_.server().options.ask_rounds; }
 
 Error Frame::asked_in_circles() const {
-  std::string text = "gave up after " + std::to_string(session_.server().options.ask_rounds) +
-                     " rounds of questions";
-  return kind() == EntryKind::tool ? tool_error(std::move(text)) : error(std::move(text));
+  return clients_fault("gave up after " + std::to_string(session_.server().options.ask_rounds) +
+                       " rounds of questions");
 }
 
 bool Frame::asks_again() {

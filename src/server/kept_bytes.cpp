@@ -90,16 +90,17 @@ std::optional<Error> too_long(std::string_view where, std::string_view text, std
 }
 
 std::optional<Error> KeptBytes::add(std::size_t bytes) {
-  // What could never fit is the client's mistake. What does not fit now may fit later.
+  // What does not fit into its own session is the client's mistake. What does not fit because of
+  // others may fit later.
   if (bytes > most_) {
     return rpc::invalid_params("a server would have to keep " + std::to_string(bytes) +
                                " bytes of this; at most " + std::to_string(most_) +
                                " are kept for a session");
   }
   if (here_ + bytes > most_) {
-    return rpc::internal_error("busy: of this session " + std::to_string(here_) +
+    return rpc::invalid_params("of this session " + std::to_string(here_) +
                                " bytes are kept already, and at most " + std::to_string(most_) +
-                               " may be; unsubscribe from something first");
+                               " are; end a subscription first");
   }
   if (all_.fetch_add(bytes, std::memory_order_relaxed) + bytes > most_of_all_) {
     all_.fetch_sub(bytes, std::memory_order_relaxed);

@@ -125,15 +125,15 @@ TEST_F(KeptBytes, SubscriptionsCount) {
   }
   EXPECT_GE(taken, 10u);
   EXPECT_LT(taken, 20u);
-  EXPECT_EQ(code_of(refused), -32603);
-  EXPECT_TRUE(has(error_text(refused), "busy"));
+  EXPECT_EQ(code_of(refused), -32602);
+  EXPECT_TRUE(has(error_text(refused), "end a subscription first"));
   EXPECT_LE(server.session_bytes(), 20'000u);
   // Room is made by unsubscribing, by as much as was taken.
   link.ask("resources/unsubscribe", subscribe_to(uri(1)));
   link.ask("resources/unsubscribe", subscribe_to(uri(1)));
   link.ask("resources/unsubscribe", subscribe_to(uri(99)));
   EXPECT_EQ(code_of(link.ask("resources/subscribe", subscribe_to(uri(50)))), 0);
-  EXPECT_EQ(code_of(link.ask("resources/subscribe", subscribe_to(uri(51)))), -32603);
+  EXPECT_EQ(code_of(link.ask("resources/subscribe", subscribe_to(uri(51)))), -32602);
   for (std::size_t i = 1; i <= 100; ++i) {
     link.ask("resources/unsubscribe", subscribe_to(uri(i)));
   }
@@ -170,7 +170,7 @@ TEST_F(KeptBytes, ListensCountAndEndWithTheirBytes) {
   EXPECT_LT(one, 13'000u);
   const std::string second = link.request("subscriptions/listen", listen_to(uris));
   ASSERT_TRUE(link.has_answer(second));
-  EXPECT_EQ(code_of(link.take_answer(second)), -32603);
+  EXPECT_EQ(code_of(link.take_answer(second)), -32602);
   EXPECT_EQ(server.session_bytes(), one);
   for (std::size_t i = 11; i <= 40; ++i) uris.push_back(uri(i));
   const json::Value never = link.ask("subscriptions/listen", listen_to(uris));
