@@ -30,8 +30,9 @@ Connection& Clients::add(std::unique_ptr<rpc::Transport> transport,
   made.push_back({Connection(loop_, std::move(transport), std::move(router), std::move(options)),
                   clock_.now(), timed ? State::silent : State::heard});
   const List::iterator at = made.begin();
-  // Nothing is called from inside the constructor: the loop brings the first message.
-  at->connection.on_heard([this, at] { move(at, State::heard); });
+  // Nothing is called from inside the constructor: the loop brings the first message. Only those
+  // of a listener, which may have to make room, are told apart by when they spoke.
+  if (timed) at->connection.on_heard([this, at] { move(at, State::heard); });
   at->connection.on_close([this, at](const Error&) {
     list_of(at->state).erase(at);
     gone_();

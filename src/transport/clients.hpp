@@ -27,7 +27,8 @@ class Clients {
   Clients(const Clients&) = delete;
   Clients& operator=(const Clients&) = delete;
 
-  /// Joins a peer with its transport. Without `timed` it may be silent for as long as it likes.
+  /// Joins a peer with its transport. Without `timed` it may be silent for as long as it likes, and
+  /// counts as heard when it is added and never again.
   Connection& add(std::unique_ptr<rpc::Transport> transport,
                   std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options, bool timed);
   /// Breaks one off; false if all of them are busy. The cost does not grow with their number.

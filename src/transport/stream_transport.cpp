@@ -14,15 +14,32 @@ constexpr std::size_t last_words = 1u << 20;
 
 }  // namespace
 
-/// Marks the time in which input is delivered, and notices if the transport is destroyed in it.
-struct StreamTransport::Burst {
-  explicit Burst(StreamTransport& transport) : owner(&transport) { transport.burst_ = this; }
-  ~Burst() {
-    if (owner) owner->burst_ = nullptr;
+/// Whether the transport is still there after a callback: a mark on the stack, because to count a
+/// reference for every message would cost more than looking at it.
+struct StreamTransport::Watch {
+  explicit Watch(StreamTransport& on) noexcept
+      : transport(on), outer(std::exchange(on.watched_, this)) {}
+  ~Watch() {
+    if (!gone) transport.watched_ = outer;
   }
-  bool alive() const noexcept { return owner != nullptr; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
-  StreamTransport* owner;
+  StreamTransport& transport;
+  Watch* const outer;
+  bool gone = false;
+};
+
+/// Marks the time in which input is delivered.
+struct StreamTransport::Burst {
+  explicit Burst(StreamTransport& transport) noexcept : watch(transport) {
+    transport.in_burst_ = true;
+  }
+  ~Burst() {
+    if (!watch.gone) watch.transport.in_burst_ = false;
+  }
+
+  Watch watch;
 };
 
 StreamTransport::StreamTransport(Loop& loop, Stream both, Framing framing, const Limits& limits)
@@ -32,8 +49,7 @@ StreamTransport::StreamTransport(Loop& loop, Stream both, Framing framing, const
       linger_(loop),
       framing_(framing),
       settled_(loop, [this] { after_settling(); }),
-      held_back_(loop, [this] { survive([&] { pump(); }); }),
-      self_(std::make_shared<StreamTransport*>(this)) {
+      held_back_(loop, [this] { survive([&] { pump(); }); }) {
   input_.set_handler(*this);
 }
 
@@ -45,8 +61,7 @@ StreamTransport::StreamTransport(Loop& loop, Stream input, Stream output, Framin
 }
 
 StreamTransport::~StreamTransport() {
-  *self_ = nullptr;
-  if (burst_) burst_->owner = nullptr;
+  for (Watch* watch = watched_; watch; watch = watch->outer) watch->gone = true;
 }
 
 void StreamTransport::start(rpc::Receiver& receiver) {
@@ -58,11 +73,11 @@ void StreamTransport::start(rpc::Receiver& receiver) {
 
 template <class F>
 void StreamTransport::survive(F&& run) noexcept {
-  const std::shared_ptr<StreamTransport*> self = self_;
+  const Watch watch(*this);
   try {
     run();
   } catch (...) {
-    if (!*self) return;
+    if (watch.gone) return;
     drop_output();
     reason_.message = "out of memory";  // short enough to need none
     if (phase_ != Phase::closed) phase_ = Phase::closing;
@@ -92,8 +107,8 @@ void StreamTransport::on_data(std::size_t size) {
 
 void StreamTransport::pump() {
   using Event = FrameDecoder::Event;
-  if (burst_) return;  // a handler that runs the loop inside itself
-  Burst burst(*this);
+  if (in_burst_) return;  // a handler that runs the loop inside itself
+  const Burst burst(*this);
   while (!(paused_ && phase_ == Phase::open)) {  // if paused, the rest waits in the decoder
     const Event event = decoder_.next();
     if (event == Event::none) break;
@@ -105,13 +120,13 @@ void StreamTransport::pump() {
       // Also before giving up: the peer is told why.
       receiver_->on_unreadable(decoder_.error());
     }
-    if (!burst.alive()) return;
+    if (burst.watch.gone) return;
     if (event == Event::fatal) {
       end(decoder_.error(), Phase::closing);
       break;
     }
   }
-  burst_ = nullptr;
+  in_burst_ = false;
   write_out();
   if (end_seen_ && !paused_ && phase_ == Phase::open) end(std::move(reason_), Phase::ended);
 }
@@ -148,7 +163,7 @@ void StreamTransport::finish(const rpc::Outbound& message) {
   // Judged before this message: a single large answer is no fault of the peer.
   const bool deaf = blocked_ && waiting > 4 * limits_.output_queue_bytes;
   const std::size_t early = std::min(OutputBuffer::early_write, limits_.output_queue_bytes);
-  if (!deaf && burst_ && unsent() <= early) return;  // the end of the burst writes it
+  if (!deaf && in_burst_ && unsent() <= early) return;  // the end of the burst writes it
   // The message is taken: what fails from here on is the connection.
   survive([&] {
     if (!deaf) return write_out();
@@ -177,17 +192,19 @@ void StreamTransport::write_out() {
 /// program of this machine, perhaps one that somebody has stopped to look at.
 void StreamTransport::watch_stall() {
   if (phase_ != Phase::open || output_) return;
-  linger_.start(limits_.write_stall, [this] {
-    if (phase_ != Phase::open) return;
-    const std::size_t waiting = unsent();
-    blocked_ = false;
-    write_out();  // on_writable() comes only when there is much room
-    if (phase_ != Phase::open || unsent() < waiting) return;
-    drop_output();
-    end(error("the other side does not read: it took none of the " + std::to_string(waiting) +
-              " bytes that are waiting for it in time; the connection is closed"),
-        Phase::closing);
-  });
+  linger_.start(limits_.write_stall, [this] { survive([&] { stalled(); }); });
+}
+
+void StreamTransport::stalled() {
+  if (phase_ != Phase::open || unsent() == 0) return;
+  const std::size_t waiting = unsent();
+  blocked_ = false;
+  write_out();  // on_writable() comes only when there is much room
+  if (phase_ != Phase::open || unsent() < waiting) return;
+  drop_output();
+  end(error("the other side does not read: it took none of the " + std::to_string(waiting) +
+            " bytes that are waiting for it in time; the connection is closed"),
+      Phase::closing);
 }
 
 void StreamTransport::on_writable() {
@@ -202,9 +219,9 @@ void StreamTransport::written() {
   if (paused_ && unsent() <= limits_.output_queue_bytes / 2) {
     paused_ = false;
     if (phase_ == Phase::open) {
-      const std::shared_ptr<StreamTransport*> self = self_;
+      const Watch watch(*this);
       pump();
-      if (!*self) return;
+      if (watch.gone) return;
       if (phase_ == Phase::open && !paused_) input_.resume();
     }
   }
@@ -216,14 +233,12 @@ void StreamTransport::drop_output() noexcept {
   out_.drop();
 }
 
-/// Nothing can be written any more. What the other side said before it went is still delivered.
+/// Nothing can be written any more. What the other side said before it went is still delivered. The
+/// owner is told from the loop: whoever writes need not expect to be destroyed for it.
 void StreamTransport::broken(Error reason) {
   drop_output();
-  if (auto failed = std::exchange(write_failure_, nullptr)) {
-    const std::shared_ptr<StreamTransport*> self = self_;
-    failed(reason);
-    if (!*self) return;
-  }
+  write_error_ = reason;
+  settled_.signal();
   if (phase_ != Phase::open) return settle();
   reason_ = std::move(reason);
   paused_ = false;
@@ -277,9 +292,13 @@ void StreamTransport::settle() noexcept {
 
 void StreamTransport::after_settling() {
   if (unsent() > 0) return;
-  const std::shared_ptr<StreamTransport*> self = self_;
+  const Watch watch(*this);
+  if (write_error_) {
+    if (auto failed = std::exchange(write_failure_, nullptr)) failed(*write_error_);
+  }
+  if (watch.gone) return;
   if (Function<void()> call = std::exchange(when_flushed_, nullptr)) call();
-  if (!*self) return;
+  if (watch.gone) return;
   if (phase_ != Phase::ended && phase_ != Phase::closing) return;
   if (std::exchange(phase_, Phase::closed) == Phase::closing) {
     out_stream().shutdown_write();
@@ -288,7 +307,7 @@ void StreamTransport::after_settling() {
   try {
     on_closing(std::move(reason_));
   } catch (...) {
-    if (*self) tell_closed(reason_);
+    if (!watch.gone) tell_closed(reason_);
   }
 }
 

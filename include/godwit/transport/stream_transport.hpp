@@ -53,7 +53,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
 
   /// Bytes that the peer has not taken yet.
   std::size_t unsent() const noexcept { return out_.unsent(); }
-  /// Calls `failed`, once, when writing has failed: what was said since is lost.
+  /// Calls `failed` from the loop, once, when writing has failed: what was said since is lost.
   void on_write_failure(Function<void(const Error& why)> failed);
   /// Calls `done` from the loop once everything is written, or can never be.
   void when_flushed(Function<void()> done) override;
@@ -79,6 +79,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
     closing,  // close() was called; what waits is being written
     closed,   // on_closing() was called; perhaps late answers are still written
   };
+  struct Watch;
   struct Burst;
 
   std::span<char> on_space() override;
@@ -91,6 +92,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   void pump();
   void write_out();
   void watch_stall();
+  void stalled();
   void drop_output() noexcept;
   void broken(Error reason);
   void end(Error reason, Phase phase);
@@ -119,13 +121,14 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   bool end_seen_ = false;      // the input ended, perhaps while messages are held back
   bool told_ = false;
   bool discarding_ = false;  // what is being read is thrown away
+  bool in_burst_ = false;    // input is being delivered
   Error reason_;
+  std::optional<Error> write_error_;  // why nothing can be written any more
   Function<void()> when_flushed_;
   Function<void(const Error&)> write_failure_;
   Wakeup settled_;
-  Wakeup held_back_;                        // messages that were held back, and the end
-  Burst* burst_ = nullptr;                  // set while input is being delivered
-  std::shared_ptr<StreamTransport*> self_;  // emptied by the destructor, for posted work
+  Wakeup held_back_;          // messages that were held back, and the end
+  Watch* watched_ = nullptr;  // by those on the stack who may outlive this
 };
 
 }  // namespace godwit::inline v0
