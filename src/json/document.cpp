@@ -61,6 +61,7 @@ struct Document::State {
     tape.words = nullptr;
     tape.strings = nullptr;
     tape.source = text;
+    if (tape.walked == 0) return;  // nobody asked for the source of a value
     tape.known = {};
     tape.walked = 0;
     if (!tape.places.empty()) std::vector<detail::Place>().swap(tape.places);

@@ -30,9 +30,17 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
                                       " bytes, more than " +
                                       std::to_string(options.limits.message_bytes_in)));
   }
-  std::optional<json::Document> own;
-  json::Document& parsed = text.size() > most_reused ? own.emplace() : document;
-  const Result<json::View> root = parsed.parse(text, parse_options, spare);
+  if (text.size() > most_reused) return large_message(text, spare);
+  parse_with(document, text, spare);
+}
+
+void Peer::Impl::large_message(std::string_view text, std::size_t spare) {
+  json::Document own;
+  parse_with(own, text, spare);
+}
+
+void Peer::Impl::parse_with(json::Document& parser, std::string_view text, std::size_t spare) {
+  const Result<json::View> root = parser.parse(text, parse_options, spare);
   if (!root) {
     if (options.tap && !show({.incoming = true, .text = text, .route = route})) return;
     tell_garbage(text);

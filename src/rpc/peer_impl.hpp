@@ -120,6 +120,9 @@ struct Peer::Impl {
 
   void message(std::string_view text, std::size_t spare);
   void message(json::View root);
+  /// Not inlined, so that only large messages pay for a parser of their own.
+  [[gnu::noinline]] void large_message(std::string_view text, std::size_t spare);
+  void parse_with(json::Document& parser, std::string_view text, std::size_t spare);
   void wait(std::string_view message, Route from) {
     waiting_messages.push_back({std::string(message), from});
   }

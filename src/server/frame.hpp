@@ -159,8 +159,8 @@ class Frame final : public Work, public Exchange {
   std::string answer_;                  // of a late one
   std::optional<json::Writer> writer_;  // of a late one
   double last_progress_ = std::numeric_limits<double>::lowest();
-  std::exception_ptr lost_;  // why there is no answer
   bool counted_ = false;
+  bool lost_ = false;  // there was no memory for an answer
 };
 
 /// A call that has left the stack: it owns its request and outlives the connection if it must.
