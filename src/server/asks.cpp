@@ -127,7 +127,7 @@ std::optional<std::string> misfit_of(const WireQuestion& question, const json::V
   json::Object content;
   if (result->content) {
     for (json::Member& member : *result->content) {
-      if (!member.value.is_null()) content.set(member.key, std::move(member.value));
+      if (!member.value.is_null()) content.append(member.key, std::move(member.value));
     }
   }
   const json::Validation validation = schema->validate(json::Value(std::move(content)));
