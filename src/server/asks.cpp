@@ -62,6 +62,10 @@ void write_canonical(json::Writer& writer, json::View value) {
   }
 }
 
+bool keeps_params(const WireQuestion& question) noexcept {
+  return question.operation != mcp::Operation::create_message;
+}
+
 }  // namespace
 
 std::string digest_of(std::string_view text) {
@@ -165,12 +169,21 @@ std::string Asks::save(std::int64_t expires) const {
     SavedAnswer ask{.key = question.key, .digest = question.digest};
     if (is_explicit) {
       ask.method = mcp::stateless_dialect().name_of(question.operation);
-      ask.params = question.params;
+      if (keeps_params(question)) ask.params = question.params;
     }
     saved.asks.push_back(std::move(ask));
   }
   for (const auto& [key, result] : done) saved.done.push_back({.key = key, .result = result});
   return json::encode(saved);
+}
+
+std::size_t Asks::question_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const WireQuestion& question : pending) {
+    bytes += question.key.size();
+    if (is_explicit && keeps_params(question)) bytes += question.params.size();
+  }
+  return bytes;
 }
 
 Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
@@ -190,11 +203,11 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
       asks.answers[ask.key] = {std::move(ask.digest), *std::move(ask.value), std::nullopt};
     } else {
       WireQuestion question{std::move(ask.key), {}, {}, std::move(ask.digest)};
-      if (ask.method && ask.params) {
+      if (ask.method) {
         const mcp::Method* method = mcp::stateless_dialect().find(*ask.method, mcp::Side::client);
         if (!method) return rpc::invalid_params("the request state is not of this server");
         question.operation = method->operation;
-        question.params = *std::move(ask.params);
+        question.params = std::move(ask.params).value_or("");
       }
       asks.pending.push_back(std::move(question));
     }

@@ -23,7 +23,7 @@ namespace godwit::inline v0::detail::server {
 struct WireQuestion {
   std::string key;
   mcp::Operation operation{};
-  std::string params;  // JSON
+  std::string params;  // JSON; empty if it was not kept
   /// Tells questions apart. Not a secret and not a proof: a handler that asks something else under
   /// the same key is what it finds.
   std::string digest;
@@ -48,7 +48,7 @@ struct Asks {
     std::optional<Error> error;  // the client could not answer
   };
 
-  std::string chain = random_name();
+  std::string chain;
   unsigned round = 0;
   std::map<std::string, Answered, std::less<>> answers;
   std::map<std::string, std::string, std::less<>> done;  // effects of once(), as JSON
@@ -65,6 +65,12 @@ struct Asks {
   bool suspended = false;
   bool grouping = false;
 
+  /// Of a request that has not asked anything yet.
+  static Asks begin() {
+    Asks asks;
+    asks.chain = random_name();
+    return asks;
+  }
   /// Before the handler runs again.
   void begin_run() {
     pending.clear();
@@ -77,8 +83,12 @@ struct Asks {
   /// On the way back to where it was: what happens here was told before.
   bool replaying() const noexcept { return !is_explicit && consumed < known; }
 
-  /// JSON of all that must survive until the answers come, with its expiry.
+  /// JSON of all that must survive until the answers come, with its expiry. Of questions it holds
+  /// what is needed to ask them again, in the explicit style; but a prompt for the model, which may
+  /// be a whole conversation, would make the state too large.
   std::string save(std::int64_t expires) const;
+  /// Bytes of the questions in it.
+  std::size_t question_bytes() const noexcept;
   /// The reverse. The error says why the state cannot be used.
   static Result<Asks> load(std::string_view text, std::int64_t now);
   /// Takes the answers to what was pending. Those to other questions are ignored; on the first

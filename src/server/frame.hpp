@@ -110,7 +110,7 @@ class Frame final : public Work, public Exchange {
   const mcp::Dialect& dialect() const noexcept { return *request_.dialect; }
   EntryKind kind() const noexcept { return entry_->kind; }
   Asks& asks() {
-    if (!asks_) asks_ = std::make_unique<Asks>();
+    if (!asks_) asks_ = std::make_unique<Asks>(Asks::begin());
     return *asks_;
   }
   bool silent() const noexcept { return asks_ && (asks_->suspended || asks_->replaying()); }
@@ -224,7 +224,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
 /// The client offers or sends what cannot be used: a tool tells the model, anything else is
 /// refused.
 Error clients_fault(EntryKind kind, std::string text);
-/// What is said when an answer does not fit, however often it is asked for.
+/// What is said when an answer does not fit, and when it does not however often it is asked for.
+std::string misfit_text(std::string_view key, std::string_view why);
 std::string misfit_text(std::string_view key, std::string_view why, unsigned rounds);
 
 /// What the sealed state of a request belongs to: another method, caller, handler or other

@@ -1,4 +1,6 @@
 // The asking part of a Frame, and what a Late does while a stateful client is being asked.
+#include <algorithm>
+
 #include "frame.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/encode.hpp"
@@ -45,9 +47,14 @@ Error Frame::clients_fault(std::string text) const {
   return server::clients_fault(kind(), std::move(text));
 }
 
+std::string misfit_text(std::string_view key, std::string_view why) {
+  return "the answer to " + json::quote(key.substr(0, 200)) +
+         " does not fit: " + std::string(why.substr(0, 500));
+}
+
 std::string misfit_text(std::string_view key, std::string_view why, unsigned rounds) {
-  return "gave up after " + std::to_string(rounds) + " rounds of questions: the answer to " +
-         json::quote(key.substr(0, 200)) + " does not fit: " + std::string(why.substr(0, 500));
+  return "gave up after " + std::to_string(rounds) +
+         " rounds of questions: " + misfit_text(key, why);
 }
 
 Error Frame::no_revision_for(std::string_view what) const {
@@ -172,10 +179,13 @@ Error Frame::asked_in_circles() const {
 
 bool Frame::asks_again() {
   if (!asks_ || !asks_->suspended) return false;
-  if (may_ask()) return suspend();
+  const bool kept =
+      std::ranges::none_of(asks_->pending, &std::string::empty, &WireQuestion::params);
+  if (kept && may_ask()) return suspend();
   asks_->suspended = false;
-  fail(clients_fault(misfit_text(asks_->pending.front().key, asks_->misfit,
-                                 session_.server().options.ask_rounds)));
+  const std::string& key = asks_->pending.front().key;
+  fail(clients_fault(kept ? misfit_text(key, asks_->misfit, session_.server().options.ask_rounds)
+                          : misfit_text(key, asks_->misfit)));
   return true;
 }
 
@@ -296,6 +306,14 @@ void Frame::suspend_stateless() {
   ++all.round;
   std::string state = all.save(server.unix_time() + server.options.state_lifetime.count());
   if (state.size() > server.options.state_bytes) {
+    if (state.size() - all.question_bytes() <= server.options.state_bytes) {
+      server.options.log.limited(LogLevel::error, handler_name() + " asks questions that need " +
+                                                      std::to_string(state.size()) +
+                                                      " bytes of state, more than " +
+                                                      std::to_string(server.options.state_bytes) +
+                                                      " (ServerOptions::state_bytes)");
+      return refuse(rpc::internal_error("the questions of the handler are too large"));
+    }
     // It holds what the client answered, and what the handler made of that.
     const std::string what = "the request needs " + std::to_string(state.size()) +
                              " bytes of state between its rounds, more than " +

@@ -447,8 +447,8 @@ class Entrance {
       call_.fail(rpc::invalid_params("/inputResponses: expected an object"));
       return nullptr;
     }
-    auto asks = std::make_unique<Asks>();
     if (!state) {
+      auto asks = std::make_unique<Asks>(Asks::begin());
       asks->take(responses, true);
       return asks;
     }
@@ -467,7 +467,7 @@ class Entrance {
       call_.fail(std::move(loaded).error());
       return nullptr;
     }
-    *asks = *std::move(loaded);
+    auto asks = std::make_unique<Asks>(*std::move(loaded));
     asks->take(responses, false);
     std::vector<WireQuestion> again = asks->take_misfits(server.options.log);
     asks->begin_run();

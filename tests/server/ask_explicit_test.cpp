@@ -108,6 +108,53 @@ TEST_P(Ask, AFormOfOnesOwnSchemaIsCheckedToo) {
   EXPECT_EQ(text_of(answer), "7");
 }
 
+/// Asks the model something of this size, and says what it answered.
+auto ask_at_length(int& runs, std::size_t bytes) {
+  return [&runs, bytes](Context& cx) -> Either {
+    ++runs;
+    if (const json::Value* said = cx.answer("said")) {
+      return (*said)["content"]["text"].get<std::string>();
+    }
+    return InputRequired().sample("said", ask_model(std::string(bytes, '?'), 10)).state("asked");
+  };
+}
+
+TEST_P(Ask, APromptForTheModelIsNoPartOfTheState) {
+  server.tool("ask", "", ask_at_length(runs, server.options().state_bytes + 1'000));
+  Link link = connect();
+  const json::Value answer = link.converse(
+      "tools/call", Link::tool_params("ask"),
+      always(R"({"role":"assistant","model":"m","content":{"type":"text","text":"42"}})"));
+  EXPECT_EQ(text_of(answer), "42");
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_P(Ask, AModelsAnswerThatDoesNotFitIsToldAsSuch) {
+  server.tool("ask", "", ask_at_length(runs, 10));
+  Link link = connect();
+  int rounds = 0;
+  const json::Value answer =
+      link.converse("tools/call", Link::tool_params("ask"), always(R"({"role":5})"), &rounds);
+  EXPECT_TRUE(is_error_result(answer)) << answer.dump();
+  EXPECT_TRUE(has(text_of(answer), "the answer to \"said\" does not fit"));
+  EXPECT_EQ(rounds, modern() ? 1 : 10) << "only a server that keeps the question asks it again";
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_P(Ask, QuestionsThatAreTooLargeAreTheHandlersMistake) {
+  server.tool("ask", "", [&](Context&) -> Either {
+    return InputRequired().form<Name>("who", std::string(server.options().state_bytes, '?'));
+  });
+  Link link = connect();
+  link.check_schema = false;
+  const json::Value answer =
+      link.converse("tools/call", Link::tool_params("ask"), always(R"({"action":"decline"})"));
+  if (modern()) {
+    EXPECT_EQ(code_of(answer), -32603);
+    EXPECT_TRUE(has(test::error_text(answer), "the questions of the handler are too large"));
+  }
+}
+
 TEST_P(Ask, WhatCameUnaskedIsNotGivenOut) {
   if (!modern()) GTEST_SKIP() << "only stateless clients can answer before they are asked";
   server.tool("greet", "", greet(runs));
