@@ -72,13 +72,13 @@ using Message = std::variant<Request, Notification, Response, ErrorResponse>;
 using ClientMessage = std::variant<Request, Notification>;
 using ServerMessage = std::variant<Notification, Response, ErrorResponse>;
 
-/// The message if it may travel that way; otherwise invalid_request with the reason.
 /// What a text is before it is read in full, for those who carry it: something that wants to be
 /// done (a request or notification), an answer, or neither. An answer whose id is there twice is
 /// neither, since two readers would see two answers.
 enum class Role : std::uint8_t { none, call, answer };
 GODWIT_API Role role_of(json::View message);
 
+/// The message if it may travel that way; otherwise invalid_request with the reason.
 GODWIT_API Result<ClientMessage> as_client_message(Message message);
 GODWIT_API Result<ServerMessage> as_server_message(Message message);
 

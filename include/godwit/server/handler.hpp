@@ -197,7 +197,8 @@ TemplateFields template_fields() {
   return fields;
 }
 
-/// Arguments that were left out are an object without members.
+/// The arguments as what the handler takes. If they were left out, that is an object without
+/// members; a handler that takes something else than an object is told that there are none.
 template <class Input>
 bool read_input(json::View arguments, Input& input, json::DecodeFailure& failure) {
   using namespace json::detail;
