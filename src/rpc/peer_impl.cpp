@@ -15,8 +15,9 @@ namespace {
 /// A plain handler that runs longer than this holds up everything else on its connection.
 constexpr Duration slow_handler = std::chrono::milliseconds(100);
 
-/// What a larger message is parsed into, many times its size, is not kept for the next one.
-constexpr std::size_t most_reused = 256u << 10;
+/// What a larger message is parsed into, twenty times its size, is not kept for the next one: there
+/// may be many connections.
+constexpr std::size_t most_reused = 8u << 10;
 
 }  // namespace
 

@@ -91,7 +91,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Reused from call to call, while they are small: there may be many sessions.
   std::string scratch;
   json::Document document;
-  static constexpr std::size_t most_reused = 64u << 10;
+  static constexpr std::size_t most_reused = 8u << 10;
   void trim() {
     if (scratch.capacity() > most_reused) std::string().swap(scratch);
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,23 +38,46 @@ TEST(PeerLimits, MessageBytesIn) {
   EXPECT_EQ(error_of(tight.receive("[]")), "-32600 null");  // it lives on
 }
 
+/// Bytes of the heap.
+std::size_t memory_in_use() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/// What a peer keeps after the densest message of this size: nearly each byte becomes a word on the
+/// tape of the parser.
+std::size_t kept_after(std::size_t size) {
+  Station station;
+  const std::size_t before = memory_in_use();
+  {
+    std::string message = R"({"jsonrpc":"2.0","method":"m","params":[0)";
+    while (message.size() + 4 <= size) message += ",0";
+    station.peer->receive(message + "]}");
+  }
+  return memory_in_use() - before;
+}
+
+TEST(PeerLimits, AMessageOfAnySizeLeavesLittleBehind) {
+  std::size_t most = 0;
+  for (std::size_t size = 100; size <= 1u << 20; size += size / 8) {
+    most = std::max(most, kept_after(size));
+  }
+  EXPECT_LE(most, 256u << 10);
+}
+
 TEST(PeerLimits, ALargeMessageLeavesLittleBehind) {
   const auto router = std::make_shared<Router>();
   router->on("size", [](const std::vector<int>& all) { return all.size(); });
   std::string numbers = "[1";
   for (int i = 1; i < 500'000; ++i) numbers += ",1";
   const std::string text = request(1, "size", numbers + "]");
-  const auto in_use = [] {
-    const auto info = mallinfo2();
-    return info.uordblks + info.hblkhd;
-  };
   std::vector<std::unique_ptr<Station>> stations;
-  const std::size_t before = in_use();
+  const std::size_t before = memory_in_use();
   for (int i = 0; i < 10; ++i) {
     stations.push_back(std::make_unique<Station>(router));
     EXPECT_EQ(stations.back()->receive(text), R"({"jsonrpc":"2.0","id":1,"result":500000})");
   }
-  EXPECT_LT(in_use() - before, 10 * text.size());
+  EXPECT_LT(memory_in_use() - before, 10 * text.size());
 }
 
 TEST(PeerLimits, MessageBytesOutOfResults) {
@@ -172,6 +196,33 @@ TEST(PeerLimits, InFlight) {
   station.peer->process();
   EXPECT_EQ(station.receive(request(4, "later")), "");
   EXPECT_EQ(station.peer->in_flight(), 3u);
+}
+
+TEST(PeerLimits, InFlightBytes) {
+  std::vector<Reply<int>> replies;
+  auto router = std::make_shared<Router>();
+  router->on("later", [&](std::string, Reply<int> reply) { replies.push_back(std::move(reply)); });
+  Station station(router, {.limits = {.in_flight_bytes = 100}});
+  const auto with_bytes = [](std::size_t bytes) {
+    return R"([")" + std::string(bytes - 4, 'x') + R"("])";
+  };
+  EXPECT_EQ(station.receive(request(1, "later", with_bytes(200))), "") << "it is the only one";
+  EXPECT_EQ(error_of(station.receive(request(2, "later", with_bytes(4)))), "-32000 2");
+  replies.at(0)(1);
+  station.peer->process();
+  EXPECT_EQ(station.receive(request(1, "later", with_bytes(60))), "");
+  EXPECT_EQ(station.receive(request(2, "later", with_bytes(40))), "");
+  const std::string answer = station.receive(request(3, "later", with_bytes(4)));
+  EXPECT_EQ(error_of(answer), "-32000 3");
+  EXPECT_EQ(message_of(answer),
+            "busy: requests with 100 bytes of params are in flight already; try again later");
+  // Each way out of the table gives the bytes back.
+  EXPECT_TRUE(station.peer->cancel_incoming(Id(1)));
+  EXPECT_EQ(station.receive(request(3, "later", with_bytes(60))), "");
+  replies.clear();
+  station.peer->process();
+  EXPECT_EQ(station.receive(request(1, "later", with_bytes(60))), "");
+  EXPECT_EQ(station.receive(request(2, "later", with_bytes(40))), "");
 }
 
 TEST(PeerLimits, PendingCalls) {
