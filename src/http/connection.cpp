@@ -213,7 +213,7 @@ void Connection::flush_now() {
 }
 
 void Connection::hold_back() {
-  if (parser_.rest().size() <= most_ahead || paused_) return;
+  if (parser_.rest().size() <= most_ahead || paused_ || phase_ == Phase::closed) return;
   paused_ = true;
   stream_.pause();
 }
@@ -290,13 +290,17 @@ void Connection::upgrade() {
     keep_ = false;
     return respond(503, text_type, "earlier answers have not been read yet\n", {});
   }
-  const auto refusal = server_.handler.on_upgrade(request(), stream_, parser_.rest());
-  if (!refusal) {
-    phase_ = Phase::closed;  // the stream is somebody else's now
-    server_.remove(*this);
-    return;
+  std::optional<Response> refusal;
+  try {
+    refusal = server_.handler.on_upgrade(request(), stream_, parser_.rest());
+  } catch (...) {
+    if (stream_) throw;
+    server_.options.log.caught("an HTTP handler threw after it took a stream");
   }
-  respond_whole(*refusal);
+  if (phase_ == Phase::closed) return;  // the server was destroyed meanwhile
+  if (stream_ && refusal) return respond_whole(*refusal);
+  phase_ = Phase::closed;  // the stream is somebody else's now
+  server_.remove(*this);
 }
 
 // Answering.
@@ -463,7 +467,7 @@ void Connection::later(Later what) noexcept {
 void Connection::close() noexcept {
   if (phase_ == Phase::closed) return;
   phase_ = Phase::closed;
-  stream_.close();
+  if (stream_) stream_.close();
   Owner* const owner = std::exchange(owner_, nullptr);
   ServerState& server = server_;
   server.remove(*this);

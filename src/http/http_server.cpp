@@ -45,10 +45,22 @@ ListenerOptions listener_options(ServerState& state) {
 
 HttpServer::HttpServer(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
 HttpServer::HttpServer(HttpServer&&) noexcept = default;
-HttpServer& HttpServer::operator=(HttpServer&&) noexcept = default;
+HttpServer& HttpServer::operator=(HttpServer&& other) noexcept {
+  if (this != &other) {
+    end();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
 
-HttpServer::~HttpServer() {
-  if (state_) state_->close_all();
+HttpServer::~HttpServer() { end(); }
+
+void HttpServer::end() noexcept {
+  if (!state_) return;
+  State& state = *state_;
+  state.listener.reset();
+  state.end();
+  state.keep(std::move(state_));
 }
 
 Result<HttpServer> HttpServer::tcp(Loop& loop, const Address& address, Handler& handler,

@@ -42,7 +42,8 @@ ServerState::ServerState(Loop& loop_, Handler& handler_, HttpServerOptions optio
       tell_drained_(loop_, [this] {
         drain_timer_.cancel();
         if (auto done = std::exchange(drained_, nullptr)) done();
-      }) {
+      }),
+      last_(loop_, [] {}) {
   if (!options.body_bytes) options.body_bytes = std::make_shared<std::atomic<std::size_t>>(0);
 }
 
@@ -56,6 +57,7 @@ void ServerState::accept(Stream stream) noexcept {
   } catch (...) {
     options.log.caught("no room could be made for a connection");
   }
+  if (ended_) return;
   if (!room || draining) {
     return refuse(std::move(stream), "the server has too many connections; try again later");
   }
@@ -173,6 +175,15 @@ void ServerState::check_drained() noexcept {
 
 void ServerState::close_all() noexcept {
   while (!connections.empty()) connections.front()->close();
+}
+
+void ServerState::end() noexcept {
+  ended_ = true;
+  drained_ = nullptr;
+  drain_timer_.cancel();
+  last_requests_timer_.cancel();
+  close_all();
+  ticker_.cancel();
 }
 
 }  // namespace godwit::inline v0::http

@@ -33,6 +33,11 @@ struct ServerState {
   void remove(Connection& connection) noexcept;
   void drain(Function<void()> done, Duration most);
   void close_all() noexcept;
+  /// The end of the HttpServer: closes everything and tells nobody that it is drained.
+  void end() noexcept;
+  /// Keeps this until nothing of it is on the stack: the HttpServer may be destroyed by what one of
+  /// its connections calls.
+  void keep(std::shared_ptr<ServerState> self) noexcept { last_.signal(std::move(self)); }
   /// The time to within a few milliseconds, which is enough for seconds.
   TimePoint now() const noexcept { return clock->coarse(); }
   /// "Date: …\r\n", made once a second.
@@ -73,6 +78,8 @@ struct ServerState {
   Timer last_requests_timer_;
   Wakeup tell_drained_;
   Function<void()> drained_;
+  bool ended_ = false;  // no connection is taken any more
+  Wakeup last_;
 };
 
 }  // namespace godwit::inline v0::http

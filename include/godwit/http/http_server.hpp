@@ -2,7 +2,7 @@
 // its own loop and thread, share the load (HttpServerOptions::share_port).
 //
 // Owner: the program. Destroying it stops listening and breaks off every connection; drain() is the
-// polite way. Threads: the one that drives the loop.
+// polite way. It may be destroyed by what it calls. Threads: the one that drives the loop.
 #pragma once
 
 #include <atomic>
@@ -85,6 +85,7 @@ class GODWIT_API HttpServer {
  private:
   struct State;
   explicit HttpServer(std::shared_ptr<State> state) noexcept;
+  void end() noexcept;
   std::shared_ptr<State> state_;
 };
 

@@ -60,6 +60,8 @@ class GODWIT_API Stream {
   ~Stream();
   Stream(Stream&&) noexcept;
   Stream& operator=(Stream&&) noexcept;
+  /// False once it was moved from.
+  explicit operator bool() const noexcept { return state_ != nullptr; }
 
   /// Who gets the callbacks; must be set before reading or writing. It must outlive the Stream.
   void set_handler(Handler& handler) noexcept;
