@@ -189,6 +189,7 @@ void Connection::pump() {
   leave.dismiss();
   pumping_ = false;
   if (!ahead) flush();
+  if (end_seen_ && !ahead) return end_after_answers();
   hold_back();
   tell_drained();
 }
@@ -200,9 +201,13 @@ void Connection::tell_drained() {
 /// False if the client should first read what it asked for.
 bool Connection::has_room() {
   const std::size_t most = server_.options.limits.output_queue_bytes;
-  if (unsent() <= most) return true;
-  flush_now();
+  if (unsent() > most) flush_now();
   return unsent() <= most;
+}
+
+bool Connection::waits_for_room() const noexcept {
+  return blocked_ && phase_ == Phase::idle && !parser_.rest().empty() &&
+         unsent() > server_.options.limits.output_queue_bytes;
 }
 
 /// Also while requests are being read, when answers wait for each other.
@@ -449,11 +454,17 @@ void Connection::on_writable() {
 
 // The end.
 
-void Connection::on_end(const Result<void>&) {
-  if (phase_ == Phase::closed) return;
+void Connection::on_end(const Result<void>& how) {
   end_seen_ = true;
+  if (how && !busy() && what_later_ == Later::pump) return;  // which answers what was sent ahead
+  end_after_answers();
+}
+
+/// The client has said all. What it asked for is still written, but nobody waits for a handler.
+void Connection::end_after_answers() noexcept {
+  if (phase_ == Phase::closed) return;
   if (busy() || unsent() == 0) return close();
-  // The client has said all; what it asked for is still being written.
+  if (waits_for_room()) return;  // there is more to answer, once the client has read
   phase_ = Phase::lingering;
   keep_ = false;
 }
@@ -481,7 +492,7 @@ void Connection::close() noexcept {
 
 void Connection::drain() {
   keep_ = false;
-  if (phase_ == Phase::idle && unsent() > 0) phase_ = Phase::lingering;
+  if (phase_ == Phase::idle && unsent() > 0 && parser_.rest().empty()) phase_ = Phase::lingering;
 }
 
 bool Connection::close_if_idle() {

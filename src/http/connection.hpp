@@ -66,6 +66,7 @@ class Connection final : public Exchange, private Stream::Handler {
   void take(std::size_t size);
   void pump();
   bool has_room();
+  bool waits_for_room() const noexcept;
   void flush_now();
   void hold_back();
   Request request();
@@ -80,6 +81,7 @@ class Connection final : public Exchange, private Stream::Handler {
   void write_head(int status, std::string_view type, std::size_t length, bool whole,
                   const Fields& more);
   void flush();
+  void end_after_answers() noexcept;
   /// Tells whoever answers that there is room, from where nobody is in the middle of a call.
   void tell_drained();
   /// Counts the memory that the request being read has taken.

@@ -123,7 +123,184 @@ TEST_F(HttpServing, AServerThatIsDestroyedTellsThoseWhoAnswer) {
   EXPECT_TRUE(client->wait_end());
 }
 
+// A server that is destroyed by what it calls. The loop goes on afterwards.
+
+TEST_F(HttpServing, AHandlerMayDestroyTheServer) {
+  for (const bool answers_first : {false, true}) {
+    start();
+    auto client = connect();
+    auto other = connect();
+    other->send(get("/late"));
+    ASSERT_TRUE(until([&] { return app.waiting.size() == 1; }));
+    app.call = [&](Exchange& exchange) {
+      if (answers_first) exchange.respond(200, "text/plain", "said");
+      server.reset();
+      if (!answers_first) exchange.respond(200, "text/plain", "said");
+    };
+    client->send(get("/call") + get("/never"));
+    EXPECT_TRUE(until([&] { return !server.has_value(); }));
+    EXPECT_TRUE(client->wait_end());
+    EXPECT_TRUE(other->wait_end());
+    EXPECT_EQ(app.waiting[0]->gone, 1);
+    app.waiting.clear();
+  }
+  EXPECT_EQ(app.seen.find("/never"), std::string::npos);
+}
+
+TEST_F(HttpServing, WhoIsToldThatAClientIsGoneMayDestroyTheServer) {
+  struct Last final : Exchange::Owner {
+    void on_gone() override { server->reset(); }
+    void on_drained() override { server->reset(); }
+    std::optional<HttpServer>* server = nullptr;
+  };
+  for (const bool drained : {false, true}) {
+    start();
+    Last last;
+    last.server = &server;
+    app.call = [&](Exchange& exchange) {
+      exchange.begin(200, "text/plain");
+      exchange.write(std::string(app.big, 'x'));
+      exchange.set_owner(&last);
+    };
+    auto client = connect();
+    client->send(get("/call"));
+    ASSERT_TRUE(until([&] { return app.requests > 0; }));
+    if (!drained) client->reset();
+    EXPECT_TRUE(until([&] {
+      if (drained) client->take();
+      return !server.has_value();
+    }));
+    settle();
+  }
+}
+
+TEST_F(HttpServing, WhoIsToldThatItIsDrainedMayDestroyTheServer) {
+  start();
+  server->drain([&] { server.reset(); });
+  EXPECT_TRUE(until([&] { return !server.has_value(); }));
+  settle();
+}
+
+TEST_F(HttpServing, WhoTakesAnUpgradedStreamMayDestroyTheServer) {
+  start();
+  std::optional<Stream> taken;
+  app.upgrade = [&](const Request&, Stream& stream) -> std::optional<Response> {
+    taken.emplace(std::move(stream));
+    server.reset();
+    return std::nullopt;
+  };
+  auto client = connect();
+  client->send(get("/", "Connection: upgrade\r\nUpgrade: websocket\r\n"));
+  EXPECT_TRUE(until([&] { return taken.has_value(); }));
+  settle();
+  EXPECT_FALSE(server.has_value());
+  taken.reset();
+  EXPECT_TRUE(client->wait_end());
+}
+
+TEST_F(HttpServing, WhoMakesRoomMayDestroyTheServer) {
+  Limits limits;
+  limits.connections = 1;
+  auto made = HttpServer::tcp(loop, {"127.0.0.1", 0}, app, {.limits = limits, .make_room = [&] {
+                                                              server.reset();
+                                                              return true;
+                                                            }});
+  ASSERT_TRUE(made);
+  server.emplace(*std::move(made));
+  auto first = connect();
+  first->send(get("/late"));
+  ASSERT_TRUE(until([&] { return app.waiting.size() == 1; }));
+  auto second = connect();
+  EXPECT_TRUE(second->wait_end());
+  EXPECT_FALSE(server.has_value());
+  EXPECT_EQ(app.waiting[0]->gone, 1);
+}
+
+TEST_F(HttpServing, AServerThatIsReplacedTellsThoseWhoAnswer) {
+  auto client = connect();
+  client->send(get("/late"));
+  ASSERT_TRUE(until([&] { return app.waiting.size() == 1; }));
+  auto next = HttpServer::tcp(loop, {"127.0.0.1", 0}, app);
+  ASSERT_TRUE(next);
+  *server = *std::move(next);
+  EXPECT_EQ(app.waiting[0]->gone, 1);
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_EQ(connect()->ask(get("/1")).status, 200);
+}
+
+TEST_F(HttpServing, NobodyIsToldThatADestroyedServerIsDrained) {
+  start();
+  bool told = false;
+  server->drain([&] { told = true; });
+  server.reset();
+  settle();
+  EXPECT_FALSE(told);
+}
+
+// Requests that were sent ahead.
+
+TEST_F(HttpServing, RequestsSentAheadAreAnsweredAlthoughTheClientHasSaidAll) {
+  auto client = connect();
+  client->send(get("/1") + get("/2") + get("/3"));
+  client->half_close();
+  EXPECT_EQ(client->response().body, "GET /1 ");
+  EXPECT_EQ(client->response().body, "GET /2 ");
+  EXPECT_EQ(client->response().body, "GET /3 ");
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+}
+
+TEST_F(HttpServing, RequestsThatWaitForRoomAreAnsweredAlthoughTheClientHasSaidAll) {
+  auto client = connect(4096);
+  client->send(get("/big") + get("/big") + get("/last"));
+  client->half_close();
+  settle();
+  EXPECT_EQ(client->response().body.size(), app.big);
+  EXPECT_EQ(client->response().body.size(), app.big);
+  EXPECT_EQ(client->response().body, "GET /last ");
+  EXPECT_TRUE(client->wait_end());
+}
+
+TEST_F(HttpServing, ABeginningOfARequestIsForgottenAtTheEnd) {
+  auto client = connect();
+  client->send(get("/1") + get("/2") + "GET /3 HT");
+  client->half_close();
+  EXPECT_EQ(client->response().body, "GET /1 ");
+  EXPECT_EQ(client->response().body, "GET /2 ");
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_EQ(client->in, "");
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+}
+
+TEST_F(HttpServing, DrainAnswersTheNextOfThoseThatWereSentAhead) {
+  auto client = connect();
+  app.call = [&](Exchange& exchange) {
+    exchange.respond(200, "text/plain", "said");
+    loop.post([&] { server->drain([] {}); });
+  };
+  client->send(get("/call") + get("/2") + get("/3"));
+  EXPECT_EQ(client->response().body, "said");
+  const RawResponse last = client->response();
+  EXPECT_EQ(last.body, "GET /2 ");
+  EXPECT_EQ(last.field("connection"), "close");
+  EXPECT_TRUE(client->wait_end());
+}
+
 // Handlers that fail.
+
+TEST_F(HttpServing, AnUpgradeThatThrowsAfterItTookTheStreamEndsThatConnection) {
+  start();
+  app.upgrade = [&](const Request&, Stream& stream) -> std::optional<Response> {
+    const Stream taken = std::move(stream);
+    throw std::runtime_error("secret");
+  };
+  auto client = connect();
+  client->send(get("/", "Connection: upgrade\r\nUpgrade: websocket\r\n"));
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_NE(log.find("secret"), std::string::npos);
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+  EXPECT_EQ(connect()->ask(get("/1")).status, 200);
+}
 
 TEST_F(HttpServing, AHandlerThatThrowsIs500) {
   auto client = connect();

@@ -259,7 +259,7 @@ TEST_F(HttpServing, ARequestRefusedByItsHeadIsNotRead) {
 // Upgrades.
 
 TEST_F(HttpServing, ARefusedUpgradeSaysWhatTheHandlerSaid) {
-  app.upgrade = [](const Request&) {
+  app.upgrade = [](const Request&, Stream&) {
     return Response{426, {{"Content-Type", "text/plain"}, {"Upgrade", "websocket"}}, "no"};
   };
   auto client = connect();

@@ -70,6 +70,8 @@ struct App final : Handler {
       throw std::runtime_error("secret");
     } else if (path == "/abort") {
       exchange.abort();
+    } else if (path == "/call") {
+      call(exchange);
     } else {
       exchange.respond(200, "text/plain",
                        std::string(request.method) + " " + std::string(request.target) + " " +
@@ -90,7 +92,7 @@ struct App final : Handler {
                                      std::string_view rest) override {
     ++upgrades;
     if (!upgrade) return Handler::on_upgrade(request, stream, rest);
-    return upgrade(request);
+    return upgrade(request, stream);
   }
 
   int requests = 0, heads = 0, upgrades = 0;
@@ -98,7 +100,8 @@ struct App final : Handler {
   std::string seen;
   std::vector<std::string> peers, head_peers;
   std::vector<std::unique_ptr<Waiting>> waiting;
-  std::function<std::optional<Response>(const Request&)> upgrade;
+  std::function<std::optional<Response>(const Request&, Stream&)> upgrade;
+  std::function<void(Exchange&)> call;
 };
 
 struct HttpServing : testing::Test {
