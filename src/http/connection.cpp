@@ -49,7 +49,7 @@ Connection::Connection(ServerState& server, Stream stream)
   stream_.set_handler(*this);
 }
 
-Connection::~Connection() { body_bytes_->fetch_sub(counted_, std::memory_order_relaxed); }
+Connection::~Connection() { uncount_body(); }
 
 template <class F>
 void Connection::survive(F&& run) noexcept {
@@ -106,35 +106,47 @@ void Connection::take(std::size_t size) {
   if (phase_ == Phase::closed) return;
   touched_ = true;
   if (phase_ == Phase::lingering) {
+    if (std::exchange(refused_body_, false)) parser_ = RequestParser(server_.options.limits);
     discarded_ += size;
     if (discarded_ > linger_bytes) close();
     return;
   }
   parser_.commit(size);
-  if (too_many_bodies()) {
-    phase_ = Phase::answering;
-    keep_ = false;
-    head_only_ = false;
-    parser_ = RequestParser(server_.options.limits);  // gives the memory back
-    count_body();
-    return respond(503, text_type, "too many large requests are being sent; try again later\n",
-                   {{"Retry-After", "1"}});
+  if (counted_ > 0 && !busy()) {
+    server_.make_room_for_bodies();
+    if (phase_ == Phase::lingering || phase_ == Phase::closed) return;  // this one gave way
   }
   if (!busy()) return pump();
   hold_back();
 }
 
-void Connection::count_body() noexcept {
+void Connection::count_body() {
   const std::size_t capacity = parser_.capacity();
-  const std::size_t now = capacity > uncounted_body ? capacity : 0;
-  if (now == counted_) return;
-  body_bytes_->fetch_add(now - counted_, std::memory_order_relaxed);  // may wrap around, and back
-  counted_ = now;
+  if (capacity <= uncounted_body) return uncount_body();
+  if (counted_ == 0) large_ = server_.large.insert(server_.large.end(), this);
+  // May wrap around, and back.
+  body_bytes_->fetch_add(capacity - counted_, std::memory_order_relaxed);
+  counted_ = capacity;
 }
 
-bool Connection::too_many_bodies() const noexcept {
-  return counted_ > 0 && !busy() &&
-         body_bytes_->load(std::memory_order_relaxed) > server_.options.limits.process_body_bytes;
+void Connection::uncount_body() noexcept {
+  if (counted_ == 0) return;
+  body_bytes_->fetch_sub(std::exchange(counted_, 0), std::memory_order_relaxed);
+  server_.large.erase(large_);
+}
+
+void Connection::refuse_body() noexcept {
+  if (busy()) return;  // a handler has it, and what comes behind it is not much
+  uncount_body();
+  refused_body_ = true;  // later, since its memory may be what is just being read into
+  if (phase_ == Phase::lingering) return;
+  phase_ = Phase::answering;
+  keep_ = false;
+  head_only_ = false;
+  survive([&] {
+    respond(503, text_type, "too many large requests are being sent; try again later\n",
+            {{"Retry-After", "1"}});
+  });
 }
 
 void Connection::pump() {

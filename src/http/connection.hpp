@@ -30,8 +30,12 @@ class Connection final : public Exchange, private Stream::Handler {
   void drain();
   /// Closes if nothing is being read or answered; false if something is.
   bool close_if_idle();
+  /// Answers the large request that is being read with 503: others need the memory.
+  void refuse_body() noexcept;
   /// Closes now. What is being answered is told so.
   void close() noexcept;
+  /// Its request is not counted among the large ones any more.
+  void uncount_body() noexcept;
 
   // Exchange
   void respond(int status, std::string_view type, std::string_view body,
@@ -85,8 +89,7 @@ class Connection final : public Exchange, private Stream::Handler {
   /// Tells whoever answers that there is room, from where nobody is in the middle of a call.
   void tell_drained();
   /// Counts the memory that the request being read has taken.
-  void count_body() noexcept;
-  bool too_many_bodies() const noexcept;
+  void count_body();
   /// Does that from the loop, unless the connection is destroyed before.
   enum class Later : std::uint8_t { nothing, pump, close };
   void later(Later what) noexcept;
@@ -119,7 +122,9 @@ class Connection final : public Exchange, private Stream::Handler {
   bool end_seen_ = false;                                 // nothing more comes in
   bool said_last_ = false;                                // everything is written, and will be
   bool body_ = false;                                     // the head of the request is there
+  bool refused_body_ = false;                             // its memory is to be given back
   std::size_t counted_ = 0;                               // in body_bytes_
+  std::list<Connection*>::iterator large_;                // if it is more than none
   std::shared_ptr<std::atomic<std::size_t>> body_bytes_;  // may outlive the server
   Later what_later_ = Later::nothing;
   Wakeup later_;

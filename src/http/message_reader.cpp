@@ -48,8 +48,9 @@ std::span<char> MessageReader::prepare() {
   close_gap();
   if (begin_ == end_) {
     begin_ = at_ = scanned_ = end_ = 0;
-    if (capacity_ > busy) resize(busy);
   }
+  // What a large message took is given back, also if the next one has begun already.
+  if (capacity_ > busy && end_ - begin_ <= busy / 2) resize(busy);
   if (std::exchange(filled_, false) && capacity_ < busy)
     resize(std::min(capacity_ * 2, most_capacity_));
   if (capacity_ - end_ < enough && begin_ > 0) {

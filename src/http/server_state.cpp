@@ -103,8 +103,18 @@ Connection* ServerState::add(Stream stream) noexcept {
   return &connection;
 }
 
+void ServerState::make_room_for_bodies() noexcept {
+  const std::size_t most = options.limits.process_body_bytes;
+  for (auto at = large.begin(); at != large.end();) {
+    if (options.body_bytes->load(std::memory_order_relaxed) <= most) return;
+    Connection& oldest = **at++;
+    oldest.refuse_body();
+  }
+}
+
 void ServerState::remove(Connection& connection) noexcept {
   if (connection.refused) --refused_;
+  connection.uncount_body();
   for (Walk* walk = walks_; walk; walk = walk->outer) {
     if (walk->next == connection.place) ++walk->next;
   }

@@ -29,6 +29,9 @@ struct ServerState {
   /// Closes a connection that waits for its next request; false if none is found among the few
   /// that are looked at.
   bool make_room();
+  /// At the bound on large requests that are being read those that began first give way, so that
+  /// nobody can lock others out by sending some slowly.
+  void make_room_for_bodies() noexcept;
   /// Takes a connection off the list; it is destroyed later, since it may be on the stack.
   void remove(Connection& connection) noexcept;
   void drain(Function<void()> done, Duration most);
@@ -47,6 +50,7 @@ struct ServerState {
   Handler& handler;
   HttpServerOptions options;
   const Clock* clock = &steady_clock();
+  std::list<Connection*> large;  // those that read a large request; the one that began first leads
   std::list<std::unique_ptr<Connection>> connections;
   bool draining = false;
 

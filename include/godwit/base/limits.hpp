@@ -80,8 +80,8 @@ struct Limits {
   Duration http_request_time = std::chrono::seconds(300);
   /// A connection on which no request is under way.
   Duration http_keep_alive = std::chrono::seconds(75);
-  /// Bodies of requests that have not ended yet, in the whole process; one more byte is refused
-  /// with 503.
+  /// Bodies of requests that have not ended yet, in the whole process; beyond that those that began
+  /// first are refused with 503.
   std::size_t process_body_bytes = 256u << 20;
   /// Answers with a status of 1xx before the one that counts.
   std::size_t http_interim_answers = 16;
