@@ -5,11 +5,16 @@
 
 #include <cerrno>
 #include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
 #include "io/socket_address.hpp"
@@ -23,10 +28,11 @@ using Addresses = Result<std::vector<detail::io::SocketAddress>>;
 namespace {
 
 /// Where the thread that looks up a name leaves its answer. The thread cannot be interrupted, so it
-/// is detached and may outlive everything else; the lock decides whether the Loop is still there.
+/// is detached and may outlive everything else; the lock decides whether anybody still waits.
 struct Mailbox {
   std::mutex mutex;
-  Loop* loop = nullptr;
+  Wakeup* arrived = nullptr;
+  Addresses found;
 };
 
 }  // namespace
@@ -37,6 +43,7 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
         socket(detail::io::core(on).context.get_executor()),
         timer(on),
         work(on),
+        arrived(on, [this] { survive([&] { on_found(std::move(mailbox->found)); }); }),
         name(std::move(where)),
         done(std::move(callback)) {}
 
@@ -44,18 +51,31 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   detail::io::AsioDescriptor socket;
   Timer timer;
   Loop::Work work;  // a lookup on its thread is something that can still wake the loop
+  Wakeup arrived;   // the addresses are in the mailbox
   std::string name;
   OnConnect done;
   std::optional<TlsContext> tls;
   std::string server_name;
   std::optional<Stream> securing;  // its handshake is under way
-  std::shared_ptr<Mailbox> mailbox;
+  const std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>();
   std::vector<detail::io::SocketAddress> addresses;
   std::size_t next = 0;
   int last_error = 0;
 
   void limit(Duration timeout) {
-    timer.start(timeout, [this] { finish(fail("no answer in time")); });
+    timer.start(timeout, [this] { survive([&] { finish(fail("no answer in time")); }); });
+  }
+
+  /// Runs one step of it. Without the memory for that, the attempt has failed.
+  template <class F>
+  void survive(F&& step) {
+    const auto self = shared_from_this();  // whoever is told may destroy the Connector
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      if (!done) throw;  // by the one who was told
+      finish(out_of_memory(Cause::not_connected));
+    }
   }
 
   Error fail(const std::string& why) const {
@@ -63,17 +83,29 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
                  .cause = Cause::not_connected};
   }
 
+  /// Goes on from the loop.
+  void know(Addresses found) noexcept {
+    mailbox->found = std::move(found);
+    arrived.signal();
+  }
+
   void look_up(const Address& address) {
-    mailbox = std::make_shared<Mailbox>();
-    mailbox->loop = &loop;
-    std::thread([box = mailbox, self = weak_from_this(), address]() mutable {
-      Addresses found = detail::io::resolve(address);
-      const std::lock_guard lock(box->mutex);
-      if (!box->loop) return;
-      box->loop->post([self = std::move(self), found = std::move(found)]() mutable {
-        if (const auto attempt = self.lock()) attempt->on_found(std::move(found));
-      });
-    }).detach();
+    mailbox->arrived = &arrived;
+    try {
+      std::thread([box = mailbox, address] {
+        Addresses found = out_of_memory(Cause::not_connected);
+        try {
+          found = detail::io::resolve(address);
+        } catch (const std::bad_alloc&) {  // that is the answer
+        }
+        const std::lock_guard lock(box->mutex);
+        if (!box->arrived) return;
+        box->found = std::move(found);
+        box->arrived->signal();
+      }).detach();
+    } catch (const std::system_error& e) {
+      know(error(std::string("the name cannot be looked up: ") + e.what()));
+    }
   }
 
   void on_found(Addresses found) {
@@ -109,7 +141,8 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
       fd.release();
       return socket.async_wait(detail::io::AsioDescriptor::wait_write,
                                [self = shared_from_this()](boost::system::error_code stopped) {
-                                 if (!stopped && self->done) self->on_ready();
+                                 if (stopped || !self->done) return;
+                                 self->survive([&] { self->on_ready(); });
                                });
     }
     finish(fail(detail::io::text_of(last_error)));
@@ -132,8 +165,8 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     if (!stream) return finish(fail(stream.error().message));
     securing.emplace(std::move(*stream));
     detail::io::tls_handshake(*securing, [this](const Result<void>& how) {
-      if (!how) return finish(fail(how.error().message));
-      finish(std::move(*securing));
+      survive(
+          [&] { finish(how ? Result<Stream>(std::move(*securing)) : fail(how.error().message)); });
     });
   }
 
@@ -151,9 +184,9 @@ struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
     boost::system::error_code ignored;
     socket.close(ignored);
     securing.reset();
-    if (mailbox) {
+    {
       const std::lock_guard lock(mailbox->mutex);
-      mailbox->loop = nullptr;
+      mailbox->arrived = nullptr;
     }
     const Loop::Work ended = std::move(work);
   }
@@ -177,27 +210,27 @@ void Connector::tcp(const Address& address, OnConnect done, Duration timeout) {
 void Connector::tcp(const Address& address, OnConnect done, ConnectOptions options) {
   if (attempt_) attempt_->give_up();
   attempt_ = std::make_shared<Attempt>(*loop_, address.text(), std::move(done));
+  Rollback undo([&] { attempt_->give_up(); });  // the caller gets the exception
   attempt_->limit(options.timeout);
   attempt_->tls = std::move(options.tls);
   attempt_->server_name = options.server_name.empty() ? address.host : options.server_name;
   if (auto known = detail::io::numeric(address)) {
-    loop_->post([attempt = attempt_, where = *known] {
-      attempt->on_found(std::vector<detail::io::SocketAddress>{where});
-    });
+    attempt_->know(std::vector<detail::io::SocketAddress>{*known});
   } else {
     attempt_->look_up(address);
   }
+  undo.dismiss();
 }
 
 void Connector::unix_socket(const std::string& path, OnConnect done, Duration timeout) {
   if (attempt_) attempt_->give_up();
   attempt_ = std::make_shared<Attempt>(*loop_, "\"" + path + "\"", std::move(done));
+  Rollback undo([&] { attempt_->give_up(); });  // the caller gets the exception
   attempt_->limit(timeout);
-  loop_->post([attempt = attempt_, path] {
-    auto where = detail::io::unix_address(path);
-    attempt->on_found(where ? Addresses(std::vector<detail::io::SocketAddress>{*where})
-                            : Addresses(where.error()));
-  });
+  const auto where = detail::io::unix_address(path);
+  attempt_->know(where ? Addresses(std::vector<detail::io::SocketAddress>{*where})
+                       : Addresses(where.error()));
+  undo.dismiss();
 }
 
 }  // namespace godwit::inline v0
