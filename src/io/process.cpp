@@ -11,9 +11,11 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/io/timer.hpp"
 #include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
+#include "io/op_memory.hpp"
 #include "io/spawn.hpp"
 #include "io/stderr_tail.hpp"
 #include "io/system.hpp"
@@ -38,6 +40,12 @@ std::optional<ExitStatus> reap(pid_t pid, int flags) noexcept {
   if (got < 0) return ExitStatus{.code = -1};  // SIGCHLD is ignored here, or another part waited
   if (WIFSIGNALED(raw)) return ExitStatus{.signal = WTERMSIG(raw)};
   return ExitStatus{.code = WEXITSTATUS(raw)};
+}
+
+/// The child and its process group.
+std::optional<ExitStatus> kill_and_reap(pid_t pid) noexcept {
+  ::kill(-pid, SIGKILL);
+  return reap(pid, 0);
 }
 
 }  // namespace
@@ -72,12 +80,14 @@ struct Process::State : std::enable_shared_from_this<State> {
   bool told = false;
   bool closed = false;
   bool stopping = false;
+  detail::io::OpMemory memory;
 
   void watch() {
-    pidfd.async_wait(detail::io::AsioDescriptor::wait_read,
-                     [self = shared_from_this()](boost::system::error_code failed) {
-                       if (!failed && !self->closed) self->on_death();
-                     });
+    pidfd.async_wait(
+        detail::io::AsioDescriptor::wait_read,
+        detail::io::InMemory(memory, [self = shared_from_this()](boost::system::error_code failed) {
+          if (!failed && !self->closed) self->on_death();
+        }));
     core.touch();
   }
 
@@ -125,10 +135,7 @@ struct Process::State : std::enable_shared_from_this<State> {
     input.reset();
     output.reset();
     error.reset();
-    if (pid > 0 && !status) {
-      ::kill(-pid, SIGKILL);
-      status = reap(pid, 0);
-    }
+    if (pid > 0 && !status) status = kill_and_reap(pid);
   }
 };
 
@@ -184,9 +191,11 @@ Result<Process> Process::spawn(Loop& loop, ProcessOptions options) {
 
   auto spawned = detail::io::spawn(request);
   if (!spawned) return spawned.error();
+  Rollback unwatched([&] { kill_and_reap(spawned->pid); });
   Process process(std::make_shared<State>(loop, std::move(options)));
   State& state = *process.state_;
   state.pid = spawned->pid;  // from here on the destructor takes care of the child
+  unwatched.dismiss();
 
   const auto adopt = [&](Descriptor& fd, std::optional<Stream>& stream) -> Result<void> {
     auto opened = Stream::open(loop, std::move(fd));
