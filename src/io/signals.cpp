@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/loop_core.hpp"
+#include "io/op_memory.hpp"
 #include "io/system.hpp"
 
 namespace godwit::inline v0 {
@@ -21,13 +22,15 @@ struct Signals::State : std::enable_shared_from_this<State> {
   Function<void(int)> on_signal;
   std::vector<std::pair<int, struct sigaction>> before;
   bool closed = false;
+  detail::io::OpMemory memory;  // waiting for the next one cannot fail
 
   void wait() {
-    set.async_wait([self = shared_from_this()](boost::system::error_code error, int number) {
-      if (error || self->closed) return;
-      self->wait();
-      self->on_signal(number);
-    });
+    set.async_wait(detail::io::InMemory(
+        memory, [self = shared_from_this()](boost::system::error_code error, int number) {
+          if (error || self->closed) return;
+          self->wait();
+          self->on_signal(number);
+        }));
   }
 
   void close() noexcept {

@@ -190,7 +190,6 @@ struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain
 
   void drain(std::size_t most) override {
     if (closed || ended || left > 0) return;
-    left = std::max<std::size_t>(most, 1);
     if (armed && access == Access::direct) {
       // Ends the read under way, which goes on with the draining; if it has already got something,
       // that is delivered first.
@@ -203,6 +202,7 @@ struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain
                           if (!self->closed && !self->ended) self->drain_now();
                         }));
     }
+    left = std::max<std::size_t>(most, 1);
     core.touch();
   }
 

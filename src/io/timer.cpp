@@ -26,13 +26,16 @@ struct Timer::State : std::enable_shared_from_this<State> {
   bool waiting = false;
   detail::io::OpMemory memory;
 
-  /// Needs no memory if no wait that was cancelled is still on its way.
+  /// Seldom needs memory: if a wait that was cancelled is still on its way, or if more timers wait
+  /// on this loop than ever before. Without it the timer is cancelled.
   void arm() {
+    Rollback undo([&] { cancel(); });
     timer.expires_at(due);
     timer.async_wait(detail::io::InMemory(
         memory, [self = shared_from_this(), mine = ++wait](boost::system::error_code error) {
           if (!error && mine == self->wait) self->fire();
         }));
+    undo.dismiss();
     armed = due;
     waiting = true;
     core.touch();
@@ -74,9 +77,7 @@ void Timer::start(Duration delay, Function<void()> done) {
   state.due = delay < TimePoint::max() - now ? now + delay : TimePoint::max();
   Function<void()> old = std::exchange(state.done, std::move(done));
   if (state.waiting && state.armed <= state.due) return;
-  Rollback undo([&] { state.cancel(); });
   state.arm();
-  undo.dismiss();
 }
 
 void Timer::cancel() noexcept {
