@@ -33,6 +33,13 @@ bool IpAddress::is_v4() const noexcept {
   return std::equal(v4_prefix.begin(), v4_prefix.end(), bytes.begin());
 }
 
+bool IpAddress::is_loopback() const noexcept {
+  if (is_v4()) return bytes[v4_prefix.size()] == 127;
+  IpAddress loopback;
+  loopback.bytes.back() = 1;
+  return *this == loopback;
+}
+
 IpAddress IpAddress::owner() const noexcept {
   IpAddress out = *this;
   if (!is_v4()) std::fill(out.bytes.begin() + 8, out.bytes.end(), std::uint8_t{0});

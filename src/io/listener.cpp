@@ -7,14 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <new>
 #include <utility>
 
+#include "godwit/io/ip_address.hpp"
 #include "godwit/io/timer.hpp"
 #include "io/asio_descriptor.hpp"
 #include "io/loop_core.hpp"
@@ -57,38 +56,23 @@ Result<void> check(const std::string& cannot, const ListenerOptions& options) {
   return {};
 }
 
-/// Who connections are counted for: an IPv4 address as IPv6 writes it, or a network of IPv6.
-using Origin = std::array<unsigned char, 16>;
-
-/// Nothing for connections that are not counted.
-std::optional<Origin> origin_of(const sockaddr_storage& peer, const ListenerOptions& options) {
+/// Whom a connection is counted for; nothing if it is not counted.
+std::optional<IpAddress> origin_of(const sockaddr_storage& peer, const ListenerOptions& options) {
   if (options.per_address == 0) return std::nullopt;
-  in6_addr address{};
-  if (peer.ss_family == AF_INET) {
-    address.s6_addr[10] = address.s6_addr[11] = 0xff;
-    std::memcpy(address.s6_addr + 12, &reinterpret_cast<const sockaddr_in&>(peer).sin_addr, 4);
-  } else if (peer.ss_family == AF_INET6) {
-    address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
-  } else {
-    return std::nullopt;
-  }
-  const bool v4 = IN6_IS_ADDR_V4MAPPED(&address);
-  const bool loopback = v4 ? address.s6_addr[12] == 127 : IN6_IS_ADDR_LOOPBACK(&address);
-  if (loopback && options.loopback_exempt) return std::nullopt;
-  Origin origin{};
-  std::memcpy(origin.data(), address.s6_addr, v4 ? 16 : 8);
-  return origin;
+  const std::optional<IpAddress> address = detail::io::ip_address_of(peer);
+  if (!address || (options.loopback_exempt && address->is_loopback())) return std::nullopt;
+  return address->owner();
 }
 
 struct Open {
   std::size_t all = 0;
-  std::map<Origin, std::size_t> of{};  // never more than `all`
+  std::map<IpAddress, std::size_t> of{};  // never more than `all`
 };
 
 /// One connection counted, as long as this lives.
 class Counted {
  public:
-  Counted(std::shared_ptr<Open> open, std::optional<Origin> origin)
+  Counted(std::shared_ptr<Open> open, std::optional<IpAddress> origin)
       : open_(std::move(open)), origin_(origin) {
     if (origin_) ++open_->of[*origin_];
     ++open_->all;
@@ -104,7 +88,7 @@ class Counted {
 
  private:
   std::shared_ptr<Open> open_;
-  std::optional<Origin> origin_;
+  std::optional<IpAddress> origin_;
 };
 
 }  // namespace
@@ -169,7 +153,7 @@ struct Listener::State : std::enable_shared_from_this<State> {
         try {
           take(std::move(fd), peer);
         } catch (const std::bad_alloc&) {  // this connection has to do without; others follow
-          options.log.caught("a connection was dropped");
+          options.log.limited(LogLevel::error, "a connection was dropped: out of memory");
         }
       } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
         break;
@@ -179,6 +163,7 @@ struct Listener::State : std::enable_shared_from_this<State> {
         if ((why == EMFILE || why == ENFILE) && options.make_room && options.make_room()) continue;
         if (closed) break;
         warn("no more connections can be accepted for now: " + detail::io::text_of(why));
+        if (closed) break;  // by the sink of the log
         timer.start(back_off, [this] { accept(); });
         return true;
       }
@@ -194,7 +179,8 @@ struct Listener::State : std::enable_shared_from_this<State> {
       if (at != open->of.end() && at->second >= options.per_address) {
         warn("a connection from " + detail::io::name_of(peer) +
              " was refused: " + std::to_string(at->second) + " of this address are open already");
-        return options.on_refused ? turn_away(std::move(fd)) : void();
+        if (!closed && options.on_refused) turn_away(std::move(fd));
+        return;
       }
     }
     if (open->all >= options.connections && options.make_room) options.make_room();

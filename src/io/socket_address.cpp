@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 
 #include <cstring>
+#include <memory>
 
 #include "io/system.hpp"
 
@@ -21,13 +22,13 @@ int look_up(const Address& address, int flags, std::vector<SocketAddress>& out) 
   const int code =
       ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
   if (code != 0) return code;
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, ::freeaddrinfo);
   for (const addrinfo* at = list; at != nullptr; at = at->ai_next) {
     SocketAddress one;
     std::memcpy(&one.storage, at->ai_addr, at->ai_addrlen);
     one.size = at->ai_addrlen;
     out.push_back(one);
   }
-  ::freeaddrinfo(list);
   return 0;
 }
 
@@ -60,6 +61,18 @@ Result<SocketAddress> unix_address(const std::string& path) {
   std::memcpy(target.sun_path, path.data(), path.size());
   address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
   return address;
+}
+
+std::optional<IpAddress> ip_address_of(const sockaddr_storage& storage) {
+  IpAddress out;
+  if (storage.ss_family == AF_INET) {
+    out.bytes[10] = out.bytes[11] = 0xff;
+    std::memcpy(&out.bytes[12], &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, 4);
+    return out;
+  }
+  if (storage.ss_family != AF_INET6) return std::nullopt;
+  std::memcpy(out.bytes.data(), &reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr, 16);
+  return out;
 }
 
 std::string name_of(const sockaddr_storage& storage) {

@@ -10,6 +10,7 @@
 
 #include "godwit/base/result.hpp"
 #include "godwit/io/address.hpp"
+#include "godwit/io/ip_address.hpp"
 
 namespace godwit::inline v0::detail::io {
 
@@ -28,6 +29,9 @@ Result<std::vector<SocketAddress>> resolve(const Address& address);
 
 /// Fails if the path is empty or longer than the 107 bytes that the system allows.
 Result<SocketAddress> unix_address(const std::string& path);
+
+/// Nothing for a unix socket.
+std::optional<IpAddress> ip_address_of(const sockaddr_storage& storage);
 
 /// "127.0.0.1:80", "[::1]:80", "unix", or empty.
 std::string name_of(const sockaddr_storage& storage);

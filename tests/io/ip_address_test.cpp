@@ -34,6 +34,15 @@ TEST(IpAddress, TheOwnerOfIpv6IsANetwork) {
   EXPECT_NE(ip("192.0.2.1").owner(), ip("192.0.2.2").owner());
 }
 
+TEST(IpAddress, KnowsTheOwnMachine) {
+  EXPECT_TRUE(ip("127.0.0.1").is_loopback());
+  EXPECT_TRUE(ip("127.9.9.9").is_loopback());
+  EXPECT_TRUE(ip("::1").is_loopback());
+  EXPECT_FALSE(ip("128.0.0.1").is_loopback());
+  EXPECT_FALSE(ip("::2").is_loopback());
+  EXPECT_FALSE(ip("1::1").is_loopback());
+}
+
 TEST(IpNetwork, Contains) {
   const auto in = [](std::string_view network, std::string_view address) {
     const auto found = IpNetwork::parse(network);

@@ -118,6 +118,30 @@ TEST(Listener, OneConnectionTooManyIsClosed) {
   EXPECT_NE(log[0].find("refused"), std::string::npos);
 }
 
+TEST(Listener, ASinkOfTheLogMayDestroyIt) {
+  Loop loop;
+  std::vector<Stream> accepted;
+  std::optional<Listener> listener;
+  int refused = 0;
+  auto made = Listener::tcp(
+      loop, {}, [&](Stream stream) { accepted.push_back(std::move(stream)); },
+      {.per_address = 1,
+       .loopback_exempt = false,
+       .on_refused = [&](Stream) { ++refused; },
+       .log = godwit::Log([&](godwit::LogLevel, std::string_view) { listener.reset(); })});
+  ASSERT_TRUE(made);
+  listener.emplace(std::move(*made));
+  const auto address = *Address::parse(listener->address());
+  Connector first(loop), second(loop);
+  std::vector<Stream> mine;
+  for (Connector* each : {&first, &second}) {
+    each->tcp(address, [&](godwit::Result<Stream> stream) { mine.push_back(std::move(*stream)); });
+  }
+  ASSERT_TRUE(run_until(loop, [&] { return mine.size() == 2 && !listener; }));
+  EXPECT_EQ(accepted.size(), 1u);
+  EXPECT_EQ(refused, 0);
+}
+
 TEST(Listener, OneAddressGetsItsShareOnly) {
   for (const bool exempt : {false, true}) {
     Loop loop;

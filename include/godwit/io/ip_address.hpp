@@ -20,6 +20,8 @@ struct GODWIT_API IpAddress {
   static std::optional<IpAddress> parse(std::string_view text);
 
   bool is_v4() const noexcept;
+  /// Of 127.0.0.0/8, or ::1.
+  bool is_loopback() const noexcept;
   /// Who has it: an IPv4 address itself, of an IPv6 address the network (/64), since whoever has
   /// one address there has all of them.
   IpAddress owner() const noexcept;
