@@ -40,8 +40,8 @@ void ResponseCache::put(std::string key, mcp::Operation operation, std::string_v
       return a.second.until < b.second.until;
     }));
   }
-  bytes_ += size;
   entries_.emplace(std::move(key), Entry{operation, std::string(result), until});
+  bytes_ += size;
 }
 
 void ResponseCache::drop(mcp::Operation operation) {

@@ -31,8 +31,8 @@ bool ToolSchemas::add(const std::vector<Tool>& tools, std::size_t most) {
       whole = false;
       continue;
     }
-    bytes_ += size;
     entries_.emplace(tool.name, Entry{.text = tool.outputSchema->text});
+    bytes_ += size;
   }
   return whole;
 }
@@ -49,30 +49,44 @@ bool ToolSchemas::replace(const std::vector<Tool>& tools, std::size_t most) {
   return add(tools, most);
 }
 
-std::optional<std::string> ToolSchemas::complaint(const std::string& tool, json::View structured,
-                                                  const Log& log) {
-  const auto found = entries_.find(tool);
-  if (found == entries_.end()) return std::nullopt;
-  Entry& entry = found->second;
-  if (!std::exchange(entry.compiled, true)) {
-    const auto parsed = json::parse(entry.text);
-    auto schema = parsed ? json::Schema::compile(*parsed, {.trusted = false})
-                         : Result<json::Schema>(parsed.error());
-    if (schema) {
-      for (const std::string& warning : schema->warnings()) {
-        log.warning("the output schema of the tool " + json::quote(tool) + ": " + warning);
-      }
-      entry.schema = *std::move(schema);
-    } else {
-      log.warning("the output schema of the tool " + json::quote(tool) +
-                  " cannot be used, so its results are not checked: " + schema.error().message);
+std::string ToolSchemas::compile(Entry& entry) {
+  const auto parsed = json::parse(entry.text);
+  auto schema = parsed ? json::Schema::compile(*parsed, {.trusted = false})
+                       : Result<json::Schema>(parsed.error());
+  std::string remarks;
+  if (schema) {
+    for (const std::string& warning : schema->warnings()) {
+      remarks += (remarks.empty() ? "" : "; ") + warning;
     }
+    entry.schema = *std::move(schema);
+  } else {
+    remarks = "it cannot be used, so results are not checked: " + schema.error().message;
   }
+  entry.compiled = true;
+  return remarks;
+}
+
+std::optional<std::string> ToolSchemas::check(const Entry& entry, json::View structured) {
   if (!entry.schema) return std::nullopt;
   if (!structured) return "it has an output schema and answered without structuredContent";
   const json::Validation validation = entry.schema->validate(structured);
   if (validation) return std::nullopt;
   return "its structuredContent does not fit its output schema: " + validation.text();
+}
+
+std::optional<std::string> ToolSchemas::complaint(const std::string& tool, json::View structured,
+                                                  const Log& log) {
+  const auto found = entries_.find(tool);
+  if (found == entries_.end()) return std::nullopt;
+  Entry& entry = found->second;
+  const std::string remarks = entry.compiled ? std::string() : compile(entry);
+  std::optional<std::string> problem = check(entry, structured);
+  // Last, because a sink of the log may change what is kept.
+  if (!remarks.empty()) {
+    log.limited(LogLevel::warning,
+                "the output schema of the tool " + json::quote(tool) + ": " + remarks);
+  }
+  return problem;
 }
 
 }  // namespace godwit::inline v0::detail::client

@@ -36,6 +36,9 @@ class ToolSchemas {
   };
   using Entries = std::unordered_map<std::string, Entry>;
   void drop(const std::string& tool);
+  /// Gives what is to be said about the schema.
+  static std::string compile(Entry& entry);
+  static std::optional<std::string> check(const Entry& entry, json::View structured);
 
   Entries entries_;
   std::size_t bytes_ = 0;  // of names and texts
