@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,22 @@ struct ListOf<Prompt> {
   static constexpr std::string_view member = "prompts";
 };
 
-/// Entries that cannot be read are left out, with a warning.
+/// Reads one entry; why it is of no use, if it is not.
+template <class T>
+bool read_entry(json::View entry, T& item, json::DecodeFailure& failure) {
+  if (!json::read(entry, item, failure)) return false;
+  if constexpr (std::same_as<T, Tool>) {
+    if (!entry.find("inputSchema").is_object()) {
+      return failure.fail("inputSchema must be an object");
+    }
+    if (entry.find("outputSchema") && !item.outputSchema) {
+      return failure.fail("outputSchema must not be null");
+    }
+  }
+  return true;
+}
+
+/// Entries that cannot be read are left out, with one warning for all of them.
 template <class T, class State>
 Result<Page<T>> read_page(json::View result, State& state) {
   const json::View entries = result.find(ListOf<T>::member);
@@ -57,30 +73,30 @@ Result<Page<T>> read_page(json::View result, State& state) {
                                std::string(ListOf<T>::member) + ": expected an array");
   }
   Page<T> page;
-  page.items.reserve(entries.size());
+  page.items.reserve(std::min(entries.size(), state.options.limits.list_entries));
+  std::size_t unreadable = 0;
+  std::string first_reason;
   for (const json::View entry : entries.items()) {
     T item{};
     json::DecodeFailure failure;
-    bool good = json::read(entry, item, failure);
-    if constexpr (std::same_as<T, Tool>) {
-      if (good && !entry.find("inputSchema").is_object()) {
-        good = failure.fail("inputSchema must be an object");
+    if (!read_entry(entry, item, failure)) {
+      if (++unreadable == 1) {
+        first_reason = json::quote(entry.find("name").as_string().value_or("").substr(0, 200)) +
+                       ": " + failure.text();
       }
-      if (good && entry.find("outputSchema") && !item.outputSchema) {
-        good = failure.fail("outputSchema must not be null");
-      }
+      continue;
     }
     if constexpr (std::same_as<T, Tool>) {
-      if (good && !state.can_call(item.name, entry.find("inputSchema"))) continue;
+      if (!state.can_call(item.name, entry.find("inputSchema"))) continue;
     }
-    if (good) {
-      page.items.push_back(std::move(item));
-    } else {
-      state.options.log.warning(
-          "an entry of " + json::quote(ListOf<T>::member) + " (" +
-          json::quote(entry.find("name").as_string().value_or("").substr(0, 200)) +
-          ") cannot be read and is left out: " + failure.text());
-    }
+    page.items.push_back(std::move(item));
+  }
+  if (unreadable > 0) {
+    state.options.log.limited(LogLevel::warning,
+                              std::to_string(unreadable) + " of " + std::to_string(entries.size()) +
+                                  " " + std::string(ListOf<T>::member) +
+                                  " cannot be read and are left out; the first one is " +
+                                  first_reason);
   }
   const json::View next = result.find("nextCursor");
   if (next && !next.is_null()) {
@@ -106,7 +122,7 @@ ClientCall ask_page(const std::shared_ptr<State>& state, std::optional<std::stri
   auto read = [state, done = std::move(done)](Result<json::View> outcome) mutable {
     if (!outcome) return done(std::move(outcome).error(), 0);
     const std::size_t bytes = outcome->source().size();
-    done(read_page<T>(*outcome, *state), bytes);
+    done(or_out_of_memory([&] { return read_page<T>(*outcome, *state); }), bytes);
   };
   return state->ask(ListOf<T>::operation, {.members = std::move(members)}, std::move(options),
                     std::move(read), again);
@@ -139,7 +155,11 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
     options.timeout = left;
     options.max_total = left;
     auto more = [self = this->shared_from_this()](Result<Page<T>> page, std::size_t size) {
-      self->take(std::move(page), size);
+      try {
+        self->take(std::move(page), size);
+      } catch (const std::bad_alloc&) {
+        self->finish(out_of_memory());
+      }
     };
     return ask_page<T>(state, std::move(cursor), std::move(more), options, number);
   }
@@ -159,12 +179,12 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
       problem = "comes back to a cursor it gave before";
     }
     if (!problem.empty()) {
-      return done(rpc::internal_error("the list of " + std::string(ListOf<T>::member) + " " +
-                                      problem + "; fetch it page by page if it is meant so"));
+      return finish(rpc::internal_error("the list of " + std::string(ListOf<T>::member) + " " +
+                                        problem + "; fetch it page by page if it is meant so"));
     }
     items.insert(items.end(), std::make_move_iterator(page->items.begin()),
                  std::make_move_iterator(page->items.end()));
-    if (!page->next) return done(std::move(items));
+    if (!page->next) return finish(std::move(items));
     next(std::move(page->next));
   }
 
@@ -174,7 +194,11 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
                       std::to_string(pages) + " pages came); fetch it page by page, or give it " +
                       "more time with RequestOptions::timeout";
     }
-    done(std::move(error));
+    finish(std::move(error));
+  }
+
+  void finish(Result<std::vector<T>> outcome) {
+    if (auto last = std::exchange(done, nullptr)) last(std::move(outcome));
   }
 };
 

@@ -195,7 +195,22 @@ TEST(Lists, EntriesThatCannotBeReadAreLeftOut) {
     ASSERT_TRUE(outcome.good()) << outcome.message();
     ASSERT_EQ(outcome.value().size(), 2u);
     EXPECT_EQ(outcome.value()[1].name, "also good");
-    EXPECT_TRUE(rig->logged("\"bad\"") && rig->logged("\"worse\""));
+    EXPECT_TRUE(rig->logged("4 of 6 tools cannot be read"));
+    EXPECT_TRUE(rig->logged("the first one is \"bad\""));
+  }
+}
+
+TEST(Lists, HostileEntriesDoNotFloodTheLog) {
+  for (const auto& rig : both()) {
+    std::string answer = R"({"tools":[{})";
+    for (int i = 1; i < 10'000; ++i) answer += ",{}";
+    for (int i = 0; i < 100; ++i) {
+      Outcome<std::vector<Tool>> outcome;
+      rig->session().list_tools(outcome.taker());
+      rig->answer(rig->next(), answer + "]}");
+      EXPECT_TRUE(outcome.good());
+    }
+    EXPECT_LE(rig->log.size(), 10u);
   }
 }
 
