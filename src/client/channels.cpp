@@ -1,8 +1,10 @@
 // Listening: a subscription that stays open where the server has that, subscriptions to resources
 // and a sieve for what is announced anyway where it has not.
 #include <algorithm>
+#include <new>
 #include <span>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "session_state.hpp"
@@ -79,16 +81,22 @@ Listen ClientSession::State::listen(SubscriptionFilter filter, ListenCallbacks c
     }
   }
   if (error) {
-    run("ended", channel->callbacks.ended, Result<void>(*std::move(error)));
+    run("ended threw", channel->callbacks.ended, Result<void>(*std::move(error)));
     return {};
   }
   channel->number = ++last_number;
   channels.emplace(channel->number, channel);
+  Rollback undo([&] {  // the caller gets the exception, and nothing else
+    channels.erase(channel->number);
+    channel->callbacks = {};
+    cancel_channel(*channel, "no longer of interest");
+  });
   if (dialect->stateless) {
     open_stateless(channel);
   } else {
     open_stateful(channel);
   }
+  undo.dismiss();
   return Listen([weak = weak_from_this(), number = channel->number] {
     if (const auto state = weak.lock()) state->end_channel(number);
   });
@@ -116,31 +124,39 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
   channel->call = call;
   channel->id = peer->id_of(call);
   if (channel->acknowledged) return;
-  channel->patience = peer->schedule(options.limits.call_timeout, [self = shared_from_this(),
-                                                                   channel] {
-    self->lose_channel(channel, Error{.code = rpc::code::request_timeout,
-                                      .message = "the server did not acknowledge the subscription",
-                                      .cause = Cause::timeout});
-  });
+  auto lose = [self = shared_from_this(), channel] {
+    const auto late = [] {
+      return Error{.code = rpc::code::request_timeout,
+                   .message = "the server did not acknowledge the subscription",
+                   .cause = Cause::timeout};
+    };
+    self->lose_channel(channel, or_out_of_memory(late, Cause::timeout, rpc::code::request_timeout));
+  };
+  channel->patience = peer->schedule(options.limits.call_timeout, std::move(lose));
 }
 
 void ClientSession::State::open_stateful(const ChannelPtr& channel) {
   const auto uris = channel->honoured.resourceSubscriptions.value_or(std::vector<std::string>());
   channel->subscribing = uris.size();
   for (const std::string& uri : uris) watch(channel, uri);
-  if (uris.empty()) acknowledge(channel, channel->honoured);
+  if (uris.empty()) acknowledge(channel);
 }
 
 void ClientSession::State::watch(const ChannelPtr& channel, const std::string& uri) {
   if (++watched[uri] > 1) return on_subscribed(channel->number, uri, true);
+  Rollback undo([&] { watched.erase(uri); });
   ask(Operation::subscribe, {.members = uri_member(uri)}, {},
-      [self = shared_from_this(), number = channel->number, uri](Result<json::View> outcome) {
-        if (!outcome) {
-          self->options.log.warning("cannot subscribe to " + json::quote(uri) + ": " +
-                                    outcome.error().message);
+      [self = shared_from_this(), channel, uri](Result<json::View> outcome) {
+        try {
+          self->on_subscribed(channel->number, uri, outcome.has_value());
+        } catch (const std::bad_alloc&) {
+          self->lose_channel(channel, out_of_memory());
         }
-        self->on_subscribed(number, uri, outcome.has_value());
+        if (outcome) return;
+        self->options.log.limited(LogLevel::warning, "cannot subscribe to " + json::quote(uri) +
+                                                         ": " + outcome.error().message);
       });
+  undo.dismiss();
 }
 
 void ClientSession::State::on_subscribed(std::uint64_t number, const std::string& uri, bool good) {
@@ -155,7 +171,7 @@ void ClientSession::State::on_subscribed(std::uint64_t number, const std::string
     return lose_channel(channel, rpc::internal_error("the server accepted none of the "
                                                      "subscriptions"));
   }
-  acknowledge(channel, channel->honoured);
+  acknowledge(channel);
 }
 
 void ClientSession::State::unwatch(const std::string& uri) {
@@ -166,7 +182,7 @@ void ClientSession::State::unwatch(const std::string& uri) {
   ask(Operation::unsubscribe, {.members = uri_member(uri)}, {}, [](Result<json::View>) {});
 }
 
-void ClientSession::State::end_channel(std::uint64_t number) {
+void ClientSession::State::end_channel(std::uint64_t number) noexcept {
   const auto self = shared_from_this();
   const auto found = channels.find(number);
   if (found == channels.end()) return;
@@ -174,38 +190,46 @@ void ClientSession::State::end_channel(std::uint64_t number) {
   channels.erase(found);
   channel->callbacks = {};
   if (!peer) return;
-  peer->unschedule(channel->patience);
-  if (dialect->stateless) {
-    peer->cancel(channel->call, "no longer of interest");
-  } else if (channel->honoured.resourceSubscriptions) {
+  if (dialect->stateless) return cancel_channel(*channel, "no longer of interest");
+  if (!channel->honoured.resourceSubscriptions) return;
+  try {
     for (const std::string& uri : *channel->honoured.resourceSubscriptions) unwatch(uri);
+  } catch (...) {
+    options.log.caught("the server was not told that nobody listens any more");
   }
 }
 
-void ClientSession::State::channels_end_silently() {
+void ClientSession::State::channels_end_silently() noexcept {
   while (!channels.empty()) end_channel(channels.begin()->first);
 }
 
-void ClientSession::State::lose_channel(const ChannelPtr& channel, Result<void> outcome) {
+void ClientSession::State::lose_channel(const ChannelPtr& channel, Result<void> outcome) noexcept {
   const auto self = shared_from_this();
   channels.erase(channel->number);
   const auto ended = std::exchange(channel->callbacks, {}).ended;
-  if (peer) {
-    peer->unschedule(channel->patience);
-    // What the server ended, or never began, need not be cancelled, but its answer may be awaited.
-    quiet = outcome.has_value();
-    peer->cancel(std::exchange(channel->call, {}), "it is over");
-    quiet = false;
-  }
-  run("ended", ended, std::move(outcome));
+  // What the server ended, or never began, need not be cancelled, but its answer may be awaited.
+  quiet = outcome.has_value();
+  cancel_channel(*channel, "it is over");
+  quiet = false;
+  run("ended threw", ended, std::move(outcome));
 }
 
-void ClientSession::State::acknowledge(const ChannelPtr& channel, SubscriptionFilter honoured) {
-  if (std::exchange(channel->acknowledged, true)) return;
-  channel->honoured = std::move(honoured);
-  if (peer) peer->unschedule(channel->patience);
+void ClientSession::State::cancel_channel(Channel& channel, std::string_view reason) noexcept {
+  if (!peer) return;
+  peer->unschedule(channel.patience);
+  try {
+    peer->cancel(std::exchange(channel.call, {}), reason);
+  } catch (...) {
+    options.log.caught("the server was not told that nobody listens any more");
+  }
+}
+
+void ClientSession::State::acknowledge(const ChannelPtr& channel) {
+  if (channel->acknowledged) return;
   const auto callback = channel->callbacks.acknowledged;
-  run("acknowledged", callback, channel->honoured);
+  channel->acknowledged = true;
+  if (peer) peer->unschedule(channel->patience);
+  run("acknowledged threw", callback, channel->honoured);
 }
 
 ClientSession::State::ChannelPtr ClientSession::State::channel_of(json::View subscription) {
@@ -228,9 +252,9 @@ bool ClientSession::State::tell_change(Operation change, json::View params,
   if (by_name) {
     const ChannelPtr channel = channel_of(mcp::subscription_of(params));
     if (!channel || !channel->acknowledged) {
-      options.log.warning(
-          "a change of no subscription, or of one that the server has not "
-          "acknowledged, is ignored");
+      options.log.limited(LogLevel::warning,
+                          "a change of no subscription, or of one that the server has not "
+                          "acknowledged, is ignored");
       return false;
     }
     concerned.push_back(channel);
@@ -242,13 +266,15 @@ bool ClientSession::State::tell_change(Operation change, json::View params,
     if (!channel->acknowledged || !wants(*channel, change, uri)) continue;
     told = true;
     const ListenCallbacks callbacks = channel->callbacks;
-    if (change == Operation::tools_changed) run("tools_changed", callbacks.tools_changed);
-    if (change == Operation::prompts_changed) run("prompts_changed", callbacks.prompts_changed);
+    if (change == Operation::tools_changed) run("tools_changed threw", callbacks.tools_changed);
+    if (change == Operation::prompts_changed) {
+      run("prompts_changed threw", callbacks.prompts_changed);
+    }
     if (change == Operation::resources_changed) {
-      run("resources_changed", callbacks.resources_changed);
+      run("resources_changed threw", callbacks.resources_changed);
     }
     if (change == Operation::resource_updated) {
-      run("resource_updated", callbacks.resource_updated, uri);
+      run("resource_updated threw", callbacks.resource_updated, uri);
     }
   }
   return told && phase != Phase::ended;  // one of them may have destroyed the session

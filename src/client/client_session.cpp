@@ -1,5 +1,7 @@
 #include "godwit/client/client_session.hpp"
 
+#include <new>
+
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "lists.hpp"
@@ -33,15 +35,27 @@ class SessionHandler final : public rpc::detail::Handler {
   std::weak_ptr<State> state_;
 };
 
+/// Hands what `read` makes of the result, a Result<T>, to the callback of the program.
+template <class T, class Read>
+ViewDone reading(Function<void(Result<T>)> done, Read read) {
+  return [done = std::move(done), read = std::move(read)](Result<json::View> outcome) mutable {
+    if (!outcome) return done(std::move(outcome).error());
+    done(or_out_of_memory([&]() -> Result<T> { return read(*outcome); }));
+  };
+}
+
+Error not_expected(const Error& reason) {
+  return rpc::internal_error("the result is not what was expected: " + reason.message);
+}
+
 /// The result as a T for the callback of the program.
 template <class T>
 ViewDone decoded(Function<void(Result<T>)> done) {
-  return [done = std::move(done)](Result<json::View> outcome) mutable {
-    if (!outcome) return done(std::move(outcome).error());
-    auto value = json::decode<T>(*outcome);
-    if (value) return done(*std::move(value));
-    done(rpc::internal_error("the result is not what was expected: " + value.error().message));
-  };
+  return reading<T>(std::move(done), [](json::View result) -> Result<T> {
+    auto value = json::decode<T>(result);
+    if (!value) return not_expected(value.error());
+    return value;
+  });
 }
 
 ViewDone ignored(Function<void(Result<void>)> done) {
@@ -75,11 +89,10 @@ struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
     state->ask(
         Operation::call_tool, params, options,
         [self = this->shared_from_this(), again](Result<json::View> outcome) {
-          if (outcome || again) return self->done(std::move(outcome));
-          if (outcome.error().code != mcp::code::header_mismatch) {
-            return self->done(std::move(outcome).error());
-          }
-          self->list();
+          const bool outdated =
+              !outcome && !again && outcome.error().code == mcp::code::header_mismatch;
+          if (!outdated) return self->finish(std::move(outcome));
+          self->or_fail([&] { self->list(); });
         },
         number);
     return ClientCall{state->exchanges.contains(number) ? number : 0};
@@ -91,11 +104,25 @@ struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
     fresh.headers = options.headers;
     fresh.fresh = true;
     auto listed = [self = this->shared_from_this()](Result<std::vector<Tool>> tools) {
-      if (!tools) return self->done(std::move(tools).error());
+      if (!tools) return self->finish(std::move(tools).error());
       if (self->state->options.check_results) self->state->keep_schemas(*tools, true);
-      self->send(true);
+      self->or_fail([&] { self->send(true); });
     };
     detail::client::list_all<Tool>(state, std::move(listed), std::move(fresh), number);
+  }
+
+  /// Goes on with the call, or ends it if there is no memory for that.
+  template <class Step>
+  void or_fail(Step&& step) {
+    try {
+      step();
+    } catch (const std::bad_alloc&) {
+      finish(out_of_memory());
+    }
+  }
+
+  void finish(Result<json::View> outcome) {
+    if (ViewDone last = std::exchange(done, nullptr)) last(std::move(outcome));
   }
 };
 
@@ -229,22 +256,21 @@ ClientCall ClientSession::send_tool(std::string_view name, SharedText arguments,
     }
     params.arguments = std::move(arguments);
   }
-  auto checked = [state = state_, tool = std::string(name),
-                  done = std::move(done)](Result<json::View> outcome) mutable {
-    if (!outcome) return done(std::move(outcome).error());
-    auto result = json::decode<ToolResult>(*outcome);
-    if (!result) return done(detail::client::not_expected(tool, result.error()));
-    const json::View structured = outcome->find("structuredContent");
+  auto read = [state = state_, tool = std::string(name)](json::View answer) -> Result<ToolResult> {
+    auto result = json::decode<ToolResult>(answer);
+    if (!result) return detail::client::not_expected(tool, result.error());
+    const json::View structured = answer.find("structuredContent");
     // null is a value here, not an absence.
     if (structured && structured.is_null()) result->structuredContent = RawJson{"null"};
     if (state->options.check_results && !result->isError.value_or(false)) {
       if (auto problem = state->schemas.complaint(tool, structured, state->options.log)) {
-        return done(rpc::internal_error("the tool " + json::quote(tool) +
-                                        " broke its promise: " + *problem));
+        return rpc::internal_error("the tool " + json::quote(tool) +
+                                   " broke its promise: " + *problem);
       }
     }
-    done(*std::move(result));
+    return result;
   };
+  ViewDone checked = reading<ToolResult>(std::move(done), std::move(read));
   if (!state_->says_beside()) {
     return state_->ask(Operation::call_tool, std::move(params), std::move(options),
                        std::move(checked));
@@ -258,13 +284,17 @@ ClientCall ClientSession::send_tool(std::string_view name, SharedText arguments,
   return call->send(false);
 }
 
-void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all) {
-  const bool whole = all ? schemas.replace(tools, options.limits.list_bytes)
-                         : schemas.add(tools, options.limits.list_bytes);
-  if (whole) return;
-  options.log.warning("the output schemas of the tools have more than " +
-                      std::to_string(options.limits.list_bytes) +
-                      " bytes; the results of some tools are not checked");
+void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all) noexcept {
+  try {
+    const bool whole = all ? schemas.replace(tools, options.limits.list_bytes)
+                           : schemas.add(tools, options.limits.list_bytes);
+    if (whole) return;
+    options.log.limited(LogLevel::warning, "the output schemas of the tools have more than " +
+                                               std::to_string(options.limits.list_bytes) +
+                                               " bytes; the results of some tools are not checked");
+  } catch (const std::bad_alloc&) {
+    options.log.caught("the results of some tools are not checked");
+  }
 }
 
 bool ClientSession::State::can_call(const std::string& tool, json::View input_schema) {
@@ -273,9 +303,10 @@ bool ClientSession::State::can_call(const std::string& tool, json::View input_sc
   if (headers) return true;
   if (refused_tools.size() < most_refused_tools &&
       refused_tools.insert(tool.substr(0, 200)).second) {
-    options.log.warning(
+    options.log.limited(
+        LogLevel::warning,
         "the tool " + json::quote(tool.substr(0, 200)) +
-        " is left out, because it cannot be called over HTTP: " + headers.error().message);
+            " is left out, because it cannot be called over HTTP: " + headers.error().message);
   }
   return false;
 }
@@ -399,24 +430,21 @@ ClientCall ClientSession::discover(Done<Verdict> done, RequestOptions options) {
     }
     return {};
   }
-  auto read = [state = state_, done = std::move(done)](Result<json::View> outcome) mutable {
-    if (!outcome) return done(std::move(outcome).error());
-    if (auto problem = state->too_long(*outcome)) return done(*std::move(problem));
-    auto found = mcp::read_discover_result(*outcome, *state->dialect);
-    if (!found) {
-      return done(
-          rpc::internal_error("the result is not what was expected: " + found.error().message));
-    }
+  auto read = [state = state_](json::View answer) -> Result<Verdict> {
+    if (auto problem = state->too_long(answer)) return *std::move(problem);
+    auto found = mcp::read_discover_result(answer, *state->dialect);
+    if (!found) return not_expected(found.error());
     state->welcome = *std::move(found);
     const mcp::Welcome& now = state->welcome;
-    done(Verdict{.stateless = true,
-                 .revision = std::string(state->dialect->revision),
-                 .capabilities = now.capabilities,
-                 .server = now.server,
-                 .instructions = now.instructions,
-                 .revisions = now.revisions});
+    return Verdict{.stateless = true,
+                   .revision = std::string(state->dialect->revision),
+                   .capabilities = now.capabilities,
+                   .server = now.server,
+                   .instructions = now.instructions,
+                   .revisions = now.revisions};
   };
-  return state_->ask(Operation::discover, {}, std::move(options), std::move(read));
+  return state_->ask(Operation::discover, {}, std::move(options),
+                     reading<Verdict>(std::move(done), std::move(read)));
 }
 
 Result<void> ClientSession::set_roots(std::vector<Root> roots) {
@@ -433,11 +461,9 @@ Result<void> ClientSession::set_roots(std::vector<Root> roots) {
 
 ClientCall ClientSession::request(std::string_view method, RawJson params, Done<RawJson> done,
                                   RequestOptions options) {
-  auto taken = [done = std::move(done)](Result<json::View> outcome) mutable {
-    if (!outcome) return done(std::move(outcome).error());
-    done(RawJson{std::string(outcome->source())});
-  };
-  return state_->ask_method(method, std::move(params), std::move(options), std::move(taken));
+  const auto text = [](json::View result) { return RawJson{std::string(result.source())}; };
+  return state_->ask_method(method, std::move(params), std::move(options),
+                            reading<RawJson>(std::move(done), text));
 }
 
 Result<void> ClientSession::notify(std::string_view method, RawJson params) {

@@ -261,6 +261,14 @@ rpc::MessageFields ClientSession::State::fields_of(const detail::client::Exchang
 }
 
 void ClientSession::State::send_round(const ExchangePtr& exchange) {
+  try {
+    send_call(exchange);
+  } catch (const std::bad_alloc&) {
+    finish(exchange, out_of_memory());
+  }
+}
+
+void ClientSession::State::send_call(const ExchangePtr& exchange) {
   const auto left = std::max(exchange->hard_end - now(), Duration(0));
   const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left),
                                   .route = {},
@@ -273,8 +281,7 @@ void ClientSession::State::send_round(const ExchangePtr& exchange) {
       self->on_outcome(number, std::move(outcome));
     } catch (const std::bad_alloc&) {  // it has come, so nobody may wait for it any longer
       const auto found = self->exchanges.find(number);
-      if (found != self->exchanges.end())
-        self->finish(ExchangePtr(found->second), detail::client::out_of_memory());
+      if (found != self->exchanges.end()) self->finish(ExchangePtr(found->second), out_of_memory());
     }
   };
   // A request without params has none at all, rather than empty ones: older servers insist.
@@ -393,13 +400,14 @@ void ClientSession::State::on_answer(std::uint64_t number, unsigned round, std::
   send_round(exchange);
 }
 
-void ClientSession::State::finish(const ExchangePtr& exchange, Result<json::View> outcome) {
+void ClientSession::State::finish(const ExchangePtr& exchange,
+                                  Result<json::View> outcome) noexcept {
   const auto self = shared_from_this();
   const auto found = exchanges.find(exchange->number);
   if (found != exchanges.end() && found->second == exchange) exchanges.erase(found);
   exchange->stop.request_stop();
   ViewDone done = std::exchange(exchange->done, nullptr);
-  run("the callback of a call", done, std::move(outcome));
+  run("the callback of a call threw", done, std::move(outcome));
 }
 
 bool ClientSession::State::cancel(std::uint64_t number, std::string_view reason) {

@@ -1,5 +1,6 @@
 // What the server sends on its own: requests, where its era has them, and notifications.
 #include <algorithm>
+#include <new>
 
 #include "godwit/json/decode.hpp"
 #include "godwit/rpc/error_code.hpp"
@@ -36,10 +37,10 @@ void ClientSession::State::receive_request(rpc::detail::Call& call, const mcp::M
   const std::string_view method = call.context().method();
   if (dialect && dialect->stateless) {
     // Servers of this era never ask, and their clients never answer: not even with an error.
-    options.log.warning("the server sent the request " + json::quote(method.substr(0, 200)) +
-                        ", which servers of its revision must not; it is not answered");
     if (const auto dropped = call.defer()) peer->cancel_incoming(*rpc::Id::from(call.id()));
-    return;
+    return options.log.limited(LogLevel::warning,
+                               "the server sent the request " + json::quote(method.substr(0, 200)) +
+                                   ", which servers of its revision must not; it is not answered");
   }
   if (!row || row->notification) return call.fail(rpc::method_not_found(method));
   if (row->operation == Operation::ping) return answer_nothing(call);
@@ -50,19 +51,24 @@ void ClientSession::State::receive_request(rpc::detail::Call& call, const mcp::M
   if (!question) return call.fail(std::move(question).error());
   const std::shared_ptr<rpc::detail::InFlight> request = call.defer();
   if (!request) return;
-  ask_program(*std::move(question), request->cancelled(), [request](Result<std::string> answer) {
+  auto respond = [request](Result<std::string> answer) {
     if (answer) {
       request->answer(*std::move(answer));
     } else {
       request->fail(std::move(answer).error());
     }
-  });
+  };
+  try {
+    ask_program(*std::move(question), request->cancelled(), respond);
+  } catch (const std::bad_alloc&) {
+    respond(out_of_memory());
+  }
 }
 
 void ClientSession::State::receive_notification(rpc::detail::Call& call, const mcp::Method* row) {
   const json::View params = call.params();
   if (!row || !row->notification) {
-    run("on_notification", options.on_notification, std::string(call.context().method()),
+    run("on_notification threw", options.on_notification, std::string(call.context().method()),
         RawJson{std::string(params ? params.source() : "{}")});
     return answer_nothing(call);
   }
@@ -76,7 +82,7 @@ std::optional<Error> ClientSession::State::take_notification(Operation operation
     case Operation::log_message: {
       const auto message = json::decode<LoggingMessage>(params);
       if (!message) return message.error();
-      run("on_log", options.on_log, *message);
+      run("on_log threw", options.on_log, *message);
       break;
     }
     case Operation::progress: {
@@ -88,33 +94,29 @@ std::optional<Error> ClientSession::State::take_notification(Operation operation
     case Operation::cancelled:
       take_cancelled(params);
       break;
-    case Operation::acknowledged: {
-      const ChannelPtr channel = channel_of(mcp::subscription_of(params));
-      if (!channel) return rpc::invalid_params("no such subscription");
-      auto honoured = json::decode<SubscriptionFilter>(params.find("notifications"));
-      if (!honoured) return std::move(honoured).error();
-      acknowledge(channel, *std::move(honoured));
-      break;
-    }
+    case Operation::acknowledged:
+      return take_acknowledgement(params);
     case Operation::elicitation_complete: {
       const auto id = params.find("elicitationId").as_string();
       if (!id) return rpc::invalid_params("/elicitationId: expected a string");
-      run("on_elicitation_complete", options.on_elicitation_complete, std::string(*id));
+      run("on_elicitation_complete threw", options.on_elicitation_complete, std::string(*id));
       break;
     }
     case Operation::tools_changed:
       cache.drop(Operation::list_tools);
-      if (tell_change(operation, params, {})) run("on_tools_changed", options.on_tools_changed);
+      if (tell_change(operation, params, {}))
+        run("on_tools_changed threw", options.on_tools_changed);
       break;
     case Operation::prompts_changed:
       cache.drop(Operation::list_prompts);
-      if (tell_change(operation, params, {})) run("on_prompts_changed", options.on_prompts_changed);
+      if (tell_change(operation, params, {}))
+        run("on_prompts_changed threw", options.on_prompts_changed);
       break;
     case Operation::resources_changed:
       cache.drop(Operation::list_resources);
       cache.drop(Operation::list_templates);
       if (tell_change(operation, params, {})) {
-        run("on_resources_changed", options.on_resources_changed);
+        run("on_resources_changed threw", options.on_resources_changed);
       }
       break;
     case Operation::resource_updated: {
@@ -123,12 +125,26 @@ std::optional<Error> ClientSession::State::take_notification(Operation operation
       const std::string changed(*uri);
       cache.drop_reads(changed);
       if (tell_change(operation, params, changed)) {
-        run("on_resource_updated", options.on_resource_updated, changed);
+        run("on_resource_updated threw", options.on_resource_updated, changed);
       }
       break;
     }
     default:
       break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> ClientSession::State::take_acknowledgement(json::View params) {
+  const ChannelPtr channel = channel_of(mcp::subscription_of(params));
+  if (!channel) return rpc::invalid_params("no such subscription");
+  try {
+    auto honoured = json::decode<SubscriptionFilter>(params.find("notifications"));
+    if (!honoured) return std::move(honoured).error();
+    if (!channel->acknowledged) channel->honoured = *std::move(honoured);
+    acknowledge(channel);
+  } catch (const std::bad_alloc&) {  // it does not come again
+    lose_channel(channel, out_of_memory());
   }
   return std::nullopt;
 }
@@ -146,7 +162,7 @@ void ClientSession::State::take_progress(const Progress& progress) {
     peer->extend(exchange->call, std::min(timeout_of(exchange->options), left));
   }
   const auto callback = exchange->options.on_progress;
-  run("on_progress", callback, progress);
+  run("on_progress threw", callback, progress);
 }
 
 void ClientSession::State::take_cancelled(json::View params) {

@@ -25,11 +25,6 @@ std::string list(std::span<const std::string> names) {
   return out.empty() ? "none" : out;
 }
 
-std::string seconds(Duration duration) {
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-  return ms % 1000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
-}
-
 std::string own_revisions() {
   std::string out;
   for (const std::string_view name : revisions()) {
@@ -73,6 +68,16 @@ ClientCapabilities declared(const ClientOptions& options) {
 ClientSession::State::State(ClientOptions options_)
     : options(std::move(options_)), capabilities(declared(options)) {}
 
+/// Without the memory for a step of it, the start has failed.
+template <class F>
+void ClientSession::State::or_fail_start(F&& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    if (started) fail_start(out_of_memory());
+  }
+}
+
 void ClientSession::State::start(rpc::Peer& to, Function<void(Result<void>)> done) {
   if (phase != Phase::idle) {
     done(phase == Phase::ended ? why : rpc::internal_error("the session was started before"));
@@ -87,7 +92,13 @@ void ClientSession::State::start(rpc::Peer& to, Function<void(Result<void>)> don
   has_fields = to.has_fields();
   phase = Phase::starting;
   started = std::move(done);
-  limit_start(options.start_timeout);
+  or_fail_start([&] {
+    limit_start(options.start_timeout);
+    begin_start();
+  });
+}
+
+void ClientSession::State::begin_start() {
   const Verdict* known = options.verdict ? &*options.verdict : nullptr;
   if (options.lifecycle == Lifecycle::stateful || (known && !known->stateless)) {
     return initialize(known ? known->revision : std::string());
@@ -129,7 +140,7 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
                                     Result<detail::client::ResultView> outcome) {
   probe_unanswered =
       !outcome && (is_timeout(outcome.error()) || is_connection_closed(outcome.error()));
-  if (phase == Phase::ended) return finish_start(why);
+  if (phase == Phase::ended) return finish_start(reason_of_end());
   if (phase != Phase::starting) return;
   const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
   if (outcome) {
@@ -198,7 +209,7 @@ void ClientSession::State::initialize(std::string_view revision) {
 }
 
 void ClientSession::State::on_initialize(Result<detail::client::ResultView> outcome) {
-  if (phase == Phase::ended) return finish_start(why);
+  if (phase == Phase::ended) return finish_start(reason_of_end());
   if (phase != Phase::starting) return;
   if (!outcome) {
     Error error = std::move(outcome).error();
@@ -229,7 +240,8 @@ void ClientSession::State::adopt(mcp::Welcome found) {
   dialect = welcome.dialect;
   facts =
       dialect->stateless ? mcp::client_facts(*dialect, capabilities, options.info) : std::string();
-  if (phase == Phase::ended) return finish_start(why);  // while the notification was sent
+  // It may have ended while the notification was sent.
+  if (phase == Phase::ended) return finish_start(reason_of_end());
   phase = Phase::ready;
   finish_start({});
 }
@@ -247,14 +259,16 @@ void ClientSession::State::take_garbage(std::string_view text) {
 
 void ClientSession::State::limit_start(Duration within) {
   if (start_end.number != 0 && start_end.when - now() <= within) return;
-  peer->unschedule(start_end);
-  start_end = peer->schedule(within, [weak = weak_from_this(), within] {
+  const rpc::TimerHandle sooner = peer->schedule(within, [weak = weak_from_this(), within] {
     const auto self = weak.lock();
     if (!self || self->phase != Phase::starting) return;
-    self->fail_start(Error{.code = rpc::code::request_timeout,
-                           .message = self->unanswered() + " within " + seconds(within),
-                           .cause = Cause::timeout});
+    self->or_fail_start([&] {
+      self->fail_start(Error{.code = rpc::code::request_timeout,
+                             .message = self->unanswered() + " within " + seconds_text(within),
+                             .cause = Cause::timeout});
+    });
   });
+  peer->unschedule(std::exchange(start_end, sooner));
 }
 
 std::string ClientSession::State::unanswered() const {
@@ -263,48 +277,53 @@ std::string ClientSession::State::unanswered() const {
          ") nor the handshake";
 }
 
-/// Without the memory to read an answer nobody may wait for it any longer.
-template <class F>
-void ClientSession::State::or_fail_start(F&& step) {
-  try {
-    step();
-  } catch (const std::bad_alloc&) {
-    if (started) fail_start(detail::client::out_of_memory());
-  }
-}
-
-void ClientSession::State::fail_start(Error error) {
-  if (!garbage.empty()) error.message += "; what it sent is no message: " + garbage;
+void ClientSession::State::fail_start(Error error) noexcept {
   phase = Phase::failed;
-  why = error;
-  finish_start(std::move(error));
+  why = quoting_garbage(std::move(error));
+  finish_start(reason_of_end());
 }
 
-void ClientSession::State::finish_start(Result<void> outcome) {
+Error ClientSession::State::quoting_garbage(Error error) const noexcept {
+  const auto quoting = [&] {
+    if (!garbage.empty()) error.message += "; what it sent is no message: " + garbage;
+    return std::move(error);
+  };
+  return or_out_of_memory(quoting, error.cause, error.code);
+}
+
+void ClientSession::State::finish_start(Result<void> outcome) noexcept {
   if (peer) peer->unschedule(std::exchange(start_end, {}));
   Function<void(Result<void>)> done = std::exchange(started, nullptr);
-  run("the callback of start()", done, std::move(outcome));
+  run("the callback of start() threw", done, std::move(outcome));
 }
 
 // The end.
 
-void ClientSession::State::peer_ended(const Error& reason) {
+void ClientSession::State::peer_ended(const Error& reason) noexcept {
   const auto self = shared_from_this();
+  const bool starting = phase == Phase::starting;
   peer = nullptr;
-  why = rpc::connection_closed("the connection is closed (" + reason.message + ")");
-  if (phase == Phase::starting && !garbage.empty()) {
-    why.message += "; what it sent is no message: " + garbage;
-  }
   phase = Phase::ended;
+  why = or_out_of_memory(
+      [&] { return rpc::connection_closed("the connection is closed (" + reason.message + ")"); },
+      Cause::connection_closed, rpc::code::connection_closed);
+  if (starting) why = quoting_garbage(std::move(why));
   // Exchanges that wait for the server are failed by the peer; those that wait for the program, or
-  // for time to pass, are known only here.
-  std::vector<ExchangePtr> between;
+  // for time to pass, are known only here. What is told may end others, so they are in a list.
+  ExchangePtr between;
   for (const auto& [number, exchange] : exchanges) {
-    if (exchange->call.number == 0) between.push_back(exchange);
+    if (exchange->call.number == 0) exchange->next = std::exchange(between, exchange);
   }
-  for (const ExchangePtr& exchange : between) finish(exchange, why);
+  while (const ExchangePtr first = between) {
+    between = std::exchange(first->next, nullptr);
+    finish(first, reason_of_end());
+  }
   const auto lost = std::exchange(channels, {});
-  for (const auto& [number, channel] : lost) lose_channel(channel, why);
+  for (const auto& [number, channel] : lost) lose_channel(channel, reason_of_end());
+}
+
+Error ClientSession::State::reason_of_end() const noexcept {
+  return or_out_of_memory([&] { return why; }, why.cause, why.code);
 }
 
 void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
@@ -318,33 +337,31 @@ void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
 void ClientSession::State::shut_down() noexcept {
   const auto self = shared_from_this();
   constexpr std::string_view text = "the session was destroyed";
-  Error reason{.code = rpc::code::cancelled, .message = {}, .cause = Cause::cancelled};
-  // Each step is tried: without memory nobody is told, but nothing waits either.
-  const auto attempt = [&](auto&& step) {
-    try {
-      step();
-    } catch (...) {
-      options.log.caught("the end of a session");
-    }
-  };
-  attempt([&] { reason.message = text; });
-  attempt([&] { channels_end_silently(); });
-  channels.clear();
+  why = or_out_of_memory(
+      [&] {
+        return Error{
+            .code = rpc::code::cancelled, .message = std::string(text), .cause = Cause::cancelled};
+      },
+      Cause::cancelled, rpc::code::cancelled);
+  channels_end_silently();
   // Those of now: what is told may begin others.
   for (std::size_t left = exchanges.size(); left > 0 && !exchanges.empty(); --left) {
     const ExchangePtr first = exchanges.begin()->second;
-    attempt([&] { cancel(first->number, text); });
-    if (exchanges.erase(first->number) > 0) attempt([&] { finish(first, reason); });
+    try {
+      cancel(first->number, text);
+    } catch (...) {  // without memory the server is not told, but nothing waits either
+      options.log.caught("the end of a session");
+    }
+    if (exchanges.erase(first->number) > 0) finish(first, reason_of_end());
   }
   phase = Phase::ended;  // from now on they fail by themselves
-  attempt([&] { why = reason; });
   peer = nullptr;
   while (!exchanges.empty()) {
     const ExchangePtr first = exchanges.begin()->second;
     exchanges.erase(exchanges.begin());
-    attempt([&] { finish(first, reason); });
+    finish(first, reason_of_end());
   }
-  attempt([&] { finish_start(reason); });
+  finish_start(reason_of_end());
 }
 
 }  // namespace godwit::inline v0

@@ -117,43 +117,33 @@ Result<Question> ClientSession::State::read_question(mcp::Operation operation,
 void ClientSession::State::ask_program(Question question, std::stop_token stop,
                                        Function<void(Result<std::string>)> done) {
   const auto self = shared_from_this();
-  const auto guarded = [&](auto&& asking) {
-    try {
-      asking();
-    } catch (const std::exception& e) {  // the reply it dropped has answered
-      options.log.error(std::string("the function that answers the server threw: ") + e.what());
-    } catch (...) {
-      options.log.error("the function that answers the server threw");
-    }
-  };
+  constexpr std::string_view complaint = "the function that answers the server threw";
   if (auto* form = std::get_if<ElicitRequest>(&question)) {
     auto request = std::make_shared<const ElicitRequest>(std::move(*form));
     auto deliver = [self, request, done = std::move(done)](Result<ElicitResult> result) mutable {
       if (!result) return done(std::move(result).error());
-      done(self->answer_form(*request, *std::move(result)));
+      done(or_out_of_memory([&] { return self->answer_form(*request, *std::move(result)); }));
     };
-    return guarded([&] {
-      options.elicit(*request, InputReply<ElicitResult>(peer->poster(), std::move(deliver), stop));
-    });
+    InputReply<ElicitResult> reply(peer->poster(), std::move(deliver), stop);
+    return run(complaint, options.elicit, *request, std::move(reply));
   }
   if (auto* sampling = std::get_if<SamplingRequest>(&question)) {
     auto deliver = [self, done = std::move(done)](Result<SamplingResult> result) mutable {
       if (!result) return done(std::move(result).error());
-      done(answer_sampling(*std::move(result), *self->dialect));
+      done(or_out_of_memory([&] { return answer_sampling(*std::move(result), *self->dialect); }));
     };
-    return guarded([&] {
-      options.sample(*sampling,
-                     InputReply<SamplingResult>(peer->poster(), std::move(deliver), stop));
-    });
+    InputReply<SamplingResult> reply(peer->poster(), std::move(deliver), stop);
+    return run(complaint, options.sample, *sampling, std::move(reply));
   }
   auto deliver = [self, done = std::move(done)](Result<std::vector<Root>> roots) mutable {
     if (!roots) return done(std::move(roots).error());
-    done(answer_roots(*std::move(roots), *self->dialect));
+    done(or_out_of_memory([&] { return answer_roots(*std::move(roots), *self->dialect); }));
   };
-  guarded([&] {
-    InputReply<std::vector<Root>> reply(peer->poster(), std::move(deliver), stop);
+  InputReply<std::vector<Root>> reply(peer->poster(), std::move(deliver), stop);
+  Function<void()> answer = [&] {
     reply(options.list_roots ? options.list_roots() : *options.roots);
-  });
+  };
+  run(complaint, answer);
 }
 
 Result<std::string> ClientSession::State::answer_form(const ElicitRequest& request,
@@ -168,15 +158,17 @@ Result<std::string> ClientSession::State::answer_form(const ElicitRequest& reque
   if (options.apply_defaults) fill_in_defaults(*schema, *result.content);
   const auto compiled = json::Schema::compile(*schema, {.trusted = false});
   if (!compiled) {
-    options.log.warning(
+    options.log.limited(
+        LogLevel::warning,
         "the schema of a form cannot be used, so what was filled in is not checked: " +
-        compiled.error().message);
+            compiled.error().message);
     return json::encode(result);
   }
   const json::Validation validation = compiled->validate(json::Value(*result.content));
   if (validation) return json::encode(result);
-  options.log.error("the answer to a form does not fit its schema and is sent as cancelled: " +
-                    validation.text());
+  options.log.limited(LogLevel::error,
+                      "the answer to a form does not fit its schema and is sent as cancelled: " +
+                          validation.text());
   return json::encode(ElicitResult{.action = ElicitAction::cancel});
 }
 

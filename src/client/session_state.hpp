@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -35,9 +36,6 @@ namespace detail::client {
 struct ResultView {
   json::View view{};
 };
-
-/// Short enough to need no memory.
-inline Error out_of_memory() { return Error{.message = "out of memory"}; }
 
 /// Gets the complete result of an exchange; the view is good during the call only.
 using ViewDone = Function<void(Result<json::View>)>;
@@ -81,6 +79,7 @@ struct Exchange {
   std::size_t unanswered = 0;
   TimePoint asked_at{};
   std::stop_source stop{};
+  std::shared_ptr<Exchange> next{};  // in a list of those that end together
 };
 
 /// The params of one round of a request, written when it is sent.
@@ -121,14 +120,18 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   void start(rpc::Peer& to, Function<void(Result<void>)> done);
   /// No answer can come any more.
-  void peer_ended(const Error& reason);
+  void peer_ended(const Error& reason) noexcept;
   /// A call is given up: the server should know.
   void abandoned(const rpc::Id& id, const Error& reason);
+  /// `why`, or what of it can be said without memory.
+  Error reason_of_end() const noexcept;
   /// The session is being destroyed.
   void shut_down() noexcept;
 
   // Beginning (lifecycle.cpp).
 
+  /// As the options say and what is known of the server.
+  void begin_start();
   void probe(const mcp::Dialect& dialect, unsigned tries);
   void on_probe(const mcp::Dialect& dialect, unsigned tries,
                 Result<detail::client::ResultView> outcome);
@@ -145,8 +148,10 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   std::string unanswered() const;
   template <class F>
   void or_fail_start(F&& step);
-  void fail_start(Error error);
-  void finish_start(Result<void> outcome);
+  void fail_start(Error error) noexcept;
+  /// With what the server sent instead of messages.
+  Error quoting_garbage(Error error) const noexcept;
+  void finish_start(Result<void> outcome) noexcept;
 
   // Exchanges (exchange.cpp).
 
@@ -163,15 +168,17 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   /// Whether a tool may be offered to the program. Over HTTP not every schema will do.
   bool can_call(const std::string& tool, json::View input_schema);
   /// Keeps the output schemas of these tools, to check results with; `all`: there are no others.
-  void keep_schemas(const std::vector<Tool>& tools, bool all);
+  void keep_schemas(const std::vector<Tool>& tools, bool all) noexcept;
 
   ClientCall begin(ExchangePtr exchange);
+  /// Without the memory to send it, the exchange is over.
   void send_round(const ExchangePtr& exchange);
+  void send_call(const ExchangePtr& exchange);
   void on_outcome(std::uint64_t number, Result<detail::client::ResultView> outcome);
   void begin_round(const ExchangePtr& exchange, json::View result);
   void on_answer(std::uint64_t number, unsigned round, std::size_t index,
                  Result<std::string> answer);
-  void finish(const ExchangePtr& exchange, Result<json::View> outcome);
+  void finish(const ExchangePtr& exchange, Result<json::View> outcome) noexcept;
   std::string meta_of(const detail::client::Exchange& exchange) const;
   /// Whether what a request says is repeated in fields beside it.
   bool says_beside() const noexcept { return has_fields && dialect && dialect->stateless; }
@@ -195,6 +202,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void receive_request(rpc::detail::Call& call, const mcp::Method* row);
   void receive_notification(rpc::detail::Call& call, const mcp::Method* row);
   std::optional<Error> take_notification(mcp::Operation operation, json::View params);
+  std::optional<Error> take_acknowledgement(json::View params);
   void take_progress(const Progress& progress);
   void take_cancelled(json::View params);
 
@@ -207,25 +215,26 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void watch(const ChannelPtr& channel, const std::string& uri);
   void unwatch(const std::string& uri);
   /// The owner's handle is gone.
-  void end_channel(std::uint64_t number);
+  void end_channel(std::uint64_t number) noexcept;
   /// All handles are, or the session itself.
-  void channels_end_silently();
+  void channels_end_silently() noexcept;
   /// It ended by itself.
-  void lose_channel(const ChannelPtr& channel, Result<void> outcome);
-  void acknowledge(const ChannelPtr& channel, SubscriptionFilter honoured);
+  void lose_channel(const ChannelPtr& channel, Result<void> outcome) noexcept;
+  /// Takes back the call of a channel that is over.
+  void cancel_channel(detail::client::Channel& channel, std::string_view reason) noexcept;
+  /// The server agreed on what is honoured.
+  void acknowledge(const ChannelPtr& channel);
   ChannelPtr channel_of(json::View subscription);
   /// Tells those who listen; true if the session's own callback should hear of it, too.
   bool tell_change(mcp::Operation operation, json::View params, const std::string& uri);
 
-  /// Runs a callback of the program; what it throws goes to the log.
+  /// Runs a callback of the program; what it throws goes to the log, behind this complaint.
   template <class F, class... Args>
-  void run(std::string_view what, F& function, Args&&... args) noexcept {
+  void run(std::string_view complaint, F& function, Args&&... args) noexcept {
     try {
       if (function) function(std::forward<Args>(args)...);
-    } catch (const std::exception& e) {
-      options.log.error(std::string(what) + " threw: " + e.what());
     } catch (...) {
-      options.log.error(std::string(what) + " threw something that is no std::exception");
+      options.log.caught(complaint);
     }
   }
   TimePoint now() const { return peer ? peer->options().clock->now() : TimePoint(); }

@@ -449,6 +449,8 @@ TEST(Inputs, StatelessServersMustNotSendRequestsAndGetNoAnswer) {
   }
   EXPECT_EQ(rig->peer->in_flight(), 0u);
   EXPECT_TRUE(rig->logged("must not"));
+  for (int i = 0; i < 100; ++i) rig->ask("1", "ping", "{}");
+  EXPECT_LE(rig->log.size(), 10u);
 }
 
 TEST(Inputs, Roots) {

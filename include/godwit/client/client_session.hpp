@@ -117,7 +117,7 @@ class GODWIT_API ClientSession {
         name, std::make_shared<const std::string>(json::encode(in)),
         [tool = std::string(name), done = std::move(done)](Result<ToolResult> result) mutable {
           if (!result) return done(std::move(result).error());
-          done(outcome_as<Out>(tool, *std::move(result)));
+          done(or_out_of_memory([&] { return outcome_as<Out>(tool, *std::move(result)); }));
         },
         std::move(options));
   }

@@ -31,14 +31,15 @@ class InputReply {
   using Deliver = Function<void(Result<T>)>;
 
   /// Made by the session: `deliver` runs on the peer's thread.
-  InputReply(rpc::Poster poster, Deliver deliver, std::stop_token stop)
-      : core_(
-            std::make_unique<Core>(Core{std::move(poster), std::move(deliver), std::move(stop)})) {}
+  InputReply(const rpc::Poster& poster, Deliver deliver, std::stop_token stop)
+      : core_(std::make_shared<Core>(Core{std::move(deliver), std::move(stop)})),
+        post_(poster, [core = core_] { core->deliver(std::move(core->outcome)); }) {}
   InputReply(InputReply&&) noexcept = default;
   InputReply& operator=(InputReply&& other) noexcept {
     if (this != &other) {
       drop();
       core_ = std::move(other.core_);
+      post_ = std::move(other.post_);
     }
     return *this;
   }
@@ -46,7 +47,10 @@ class InputReply {
 
   /// The answer, or why there is none. A second one does nothing.
   void operator()(Result<T> outcome) {
-    if (const auto core = std::exchange(core_, nullptr)) post(*core, std::move(outcome));
+    const auto core = std::exchange(core_, nullptr);
+    if (!core) return;
+    core->outcome = std::move(outcome);
+    post_();
   }
 
   /// Stops when nobody waits for the answer any more.
@@ -54,26 +58,19 @@ class InputReply {
 
  private:
   struct Core {
-    rpc::Poster poster;
     Deliver deliver;
     std::stop_token stop;
+    Result<T> outcome = Error{};
   };
 
-  static void post(Core& core, Result<T> outcome) {
-    core.poster([deliver = std::move(core.deliver), outcome = std::move(outcome)]() mutable {
-      deliver(std::move(outcome));
-    });
-  }
   void drop() noexcept {
-    if (const auto core = std::exchange(core_, nullptr)) {
-      try {
-        post(*core, Error{.message = "Internal error: the question was dropped unanswered"});
-      } catch (...) {  // no memory for the answer: whoever waits sees a timeout instead
-      }
-    }
+    if (!core_) return;
+    operator()(or_out_of_memory(
+        [] { return error("Internal error: the question was dropped unanswered"); }));
   }
 
-  std::unique_ptr<Core> core_;
+  std::shared_ptr<Core> core_;
+  rpc::PreparedPost post_;  // there before it is needed: an answer can always be given
 };
 
 template <class Request, class Answer>
