@@ -1,20 +1,42 @@
+#include <chrono>
 #include <optional>
 #include <thread>
 
 #include "default_sealer.hpp"
+#include "godwit/io/wakeup.hpp"
+#include "godwit/rpc/error_code.hpp"
 #include "godwit/runtime/serve.hpp"
 #include "godwit/transport/connection.hpp"
 
 namespace godwit::inline v0 {
 
 struct Serving::State {
+  using Open = Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)>;
+
+  explicit State(Log log_) : log(std::move(log_)) {}
+
+  Log log;
   Loop loop;
-  Error reason;
+  /// What is said where there is no memory to say more.
+  Error reason = out_of_memory(Cause::connection_closed, rpc::code::connection_closed);
   std::optional<Connection> connection;  // on the loop's thread
+  Wakeup closing{loop, [this] { end(); }};
   std::thread thread;
 
-  void run(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
-           PeerFacts facts) {
+  void run(Server& server, Open open, PeerFacts facts) noexcept {
+    try {
+      connect(server, std::move(open), std::move(facts));
+    } catch (...) {
+      log.caught("a connection is not served");
+    }
+    if (connection) {
+      const Loop::Work work(loop);
+      loop.run(log);
+    }
+    connection.reset();
+  }
+
+  void connect(Server& server, Open open, PeerFacts facts) {
     Result<std::unique_ptr<rpc::Transport>> transport = open(loop);
     if (!transport) {
       reason = std::move(transport).error();
@@ -25,12 +47,18 @@ struct Serving::State {
     options.limits.eof_grace = std::chrono::hours(24);
     connection.emplace(loop, *std::move(transport), server.router(), std::move(options));
     connection->on_close([this](const Error& why) {
+      loop.stop();  // first, because the rest may fail
       reason = why;
-      loop.stop();
     });
-    const Loop::Work work(loop);
-    loop.run(server.options().log);
-    connection.reset();
+  }
+
+  void end() noexcept {
+    try {
+      if (connection) connection->close();
+    } catch (...) {
+      log.caught("a connection is broken off");
+      loop.stop();
+    }
   }
 };
 
@@ -58,16 +86,12 @@ Error Serving::join() {
   return state_->reason;
 }
 
-void Serving::close() {
-  state_->loop.post([state = state_.get()] {
-    if (state->connection) state->connection->close();
-  });
-}
+void Serving::close() { state_->closing.signal(); }
 
 Serving serve(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
               PeerFacts facts) {
   detail::runtime::ensure_sealer(server);
-  auto state = std::make_unique<Serving::State>();
+  auto state = std::make_unique<Serving::State>(server.options().log);
   Serving::State* inside = state.get();
   inside->thread =
       std::thread([inside, &server, open = std::move(open), facts = std::move(facts)]() mutable {
