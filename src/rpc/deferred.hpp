@@ -125,6 +125,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   TimePoint started{};
   std::string label;
   std::size_t passed = 0;  // middleware whose `before` let the call through
+  std::size_t bytes = 0;   // of its params
 
  private:
   std::shared_ptr<Mailbox> mailbox_;

@@ -74,11 +74,9 @@ class Peer::Impl::Incoming final : public detail::Call {
   }
 
   std::shared_ptr<detail::InFlight> defer() override {
-    if (impl_.load() >= impl_.options.limits.in_flight) {
-      fail(Error{.code = impl_.rules.busy_code,
-                 .message = "busy: " + std::to_string(impl_.options.limits.in_flight) +
-                            " requests are in flight already; try again later",
-                 .data = {}});
+    const std::size_t bytes = envelope_.params.source().size();
+    if (auto error = impl_.overload(bytes)) {
+      fail(*std::move(error));
       return nullptr;
     }
     std::optional<Id> id;
@@ -92,12 +90,14 @@ class Peer::Impl::Incoming final : public detail::Call {
     call->started = started_ ? *started_ : impl_.options.clock->now();
     call->label = context_.label();
     call->passed = passed_;
+    call->bytes = bytes;
     if (call->id()) {
       impl_.in_flight.emplace(*call->id(), call);
       if (batch_) ++batch_->waiting;
     } else {
       impl_.notifications.insert(call);
     }
+    impl_.in_flight_bytes += bytes;
     deferred_ = call;
     done();
     return call;

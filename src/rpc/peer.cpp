@@ -194,9 +194,9 @@ void Peer::finish_notification(Outgoing& notification, const Id* takes_back) {
   notification.finished_ = true;
   using Kind = Outbound::Kind;
   impl.send({.begin = notification.begin_,
-               .kind = takes_back ? Kind::cancellation : Kind::notification,
-               .method = notification.method_,
-               .ids = {takes_back, takes_back ? 1u : 0u}});
+             .kind = takes_back ? Kind::cancellation : Kind::notification,
+             .method = notification.method_,
+             .ids = {takes_back, takes_back ? 1u : 0u}});
 }
 
 void Peer::send_notification(std::string_view message) {

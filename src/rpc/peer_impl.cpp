@@ -193,11 +193,29 @@ void Peer::Impl::warn_if_slow(std::string_view method, TimePoint before) {
 // Outcomes.
 
 bool Peer::Impl::forget(const DeferredPtr& call) {
-  if (!call->id()) return notifications.erase(call) > 0;
-  const auto found = in_flight.find(*call->id());
-  if (found == in_flight.end() || found->second != call) return false;
-  in_flight.erase(found);
+  if (!call->id()) {
+    if (notifications.erase(call) == 0) return false;
+  } else {
+    const auto found = in_flight.find(*call->id());
+    if (found == in_flight.end() || found->second != call) return false;
+    in_flight.erase(found);
+  }
+  in_flight_bytes -= call->bytes;
   return true;
+}
+
+std::optional<Error> Peer::Impl::overload(std::size_t bytes) const {
+  const Limits& limits = options.limits;
+  std::string what;
+  if (load() >= limits.in_flight) {
+    what = std::to_string(limits.in_flight) + " requests";
+  } else if (load() > 0 && in_flight_bytes + bytes > limits.in_flight_bytes) {
+    what = "requests with " + std::to_string(in_flight_bytes) + " bytes of params";
+  } else {
+    return std::nullopt;
+  }
+  return Error{.code = rules.busy_code,
+               .message = "busy: " + what + " are in flight already; try again later"};
 }
 
 void Peer::Impl::deliver(Letter& letter) {

@@ -108,6 +108,7 @@ struct Peer::Impl {
   detail::PendingTable pending;
   std::unordered_map<Id, DeferredPtr, IdHash> in_flight;
   std::unordered_set<DeferredPtr> notifications;  // deferred ones
+  std::size_t in_flight_bytes = 0;                // of the params of both
   std::string scratch;                            // results nobody wants
   std::unordered_set<std::string> slow_methods;
 
@@ -148,6 +149,8 @@ struct Peer::Impl {
   /// before.
   bool forget(const DeferredPtr& call);
   std::size_t load() const noexcept { return in_flight.size() + notifications.size(); }
+  /// Why a call with params of this size cannot be deferred now.
+  std::optional<Error> overload(std::size_t bytes) const;
   /// Sends the answer of a deferred call, or the message it wants sent on the way. If that
   /// throws, whoever waits for the answer is told by the carrier; if it cannot, this throws.
   void deliver(detail::Letter& letter);

@@ -28,8 +28,8 @@ struct PendingCall {
   Function<void(Result<json::View>)> done;
 };
 
-/// Why a call has no result, in the words that `say` gives. Without them if there is no memory: code
-/// and cause say it, and the call still has its outcome.
+/// Why a call has no result, in the words that `say` gives. Without them if there is no memory:
+/// code and cause say it, and the call still has its outcome.
 template <class Say>
 Error end_of_call(std::int64_t code, Cause cause, Say&& say) noexcept {
   Error error{.code = code, .message = {}, .cause = cause};
