@@ -177,6 +177,12 @@ std::string Asks::save(std::int64_t expires) const {
   return json::encode(saved);
 }
 
+std::size_t Asks::answer_bytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto& [key, answered] : answers) bytes += answered.bytes;
+  return bytes;
+}
+
 std::size_t Asks::question_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const WireQuestion& question : pending) {
@@ -200,7 +206,7 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
   asks.is_explicit = saved->is_explicit;
   for (SavedAnswer& ask : saved->asks) {
     if (ask.value) {
-      asks.answers[ask.key] = {std::move(ask.digest), *std::move(ask.value), std::nullopt};
+      asks.answers[ask.key] = {.digest = std::move(ask.digest), .value = *std::move(ask.value)};
     } else {
       WireQuestion question{std::move(ask.key), {}, {}, std::move(ask.digest)};
       if (ask.method) {
@@ -223,12 +229,12 @@ void Asks::take(json::View responses, bool first_round) {
     // No answer has another shape: asked again.
     if (!value.is_object() && !is_explicit) continue;
     if (first_round) {
-      answers[std::string(key)] = {{}, json::Value(value), std::nullopt};
+      answers[std::string(key)] = {.value = json::Value(value)};
       continue;
     }
     for (const WireQuestion& question : pending) {
       if (question.key != key) continue;
-      answers[std::string(key)] = {question.digest, json::Value(value), std::nullopt};
+      answers[std::string(key)] = {.digest = question.digest, .value = json::Value(value)};
       break;
     }
   }

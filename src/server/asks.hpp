@@ -43,9 +43,10 @@ std::string random_name();
 
 struct Asks {
   struct Answered {
-    std::string digest;  // empty: it came before it was asked
-    json::Value value;
-    std::optional<Error> error;  // the client could not answer
+    std::string digest{};  // empty: it came before it was asked
+    json::Value value{};
+    std::optional<Error> error{};  // the client could not answer
+    std::size_t bytes = 0;         // of an answer that is kept in memory
   };
 
   std::string chain;
@@ -89,6 +90,8 @@ struct Asks {
   std::string save(std::int64_t expires) const;
   /// Bytes of the questions in it.
   std::size_t question_bytes() const noexcept;
+  /// Bytes of the answers of a stateful client.
+  std::size_t answer_bytes() const noexcept;
   /// The reverse. The error says why the state cannot be used.
   static Result<Asks> load(std::string_view text, std::int64_t now);
   /// Takes the answers to what was pending. Those to other questions are ignored; on the first

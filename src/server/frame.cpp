@@ -317,7 +317,7 @@ std::string Frame::handler_name() const {
     case EntryKind::tool:
       return named("tool", as_tool(*entry_)->tool.name);
     case EntryKind::prompt:
-      return named("prompt", request_.params.find("name").as_string().value_or(""));
+      return named("prompt", static_cast<const PromptEntry&>(*entry_).prompt.name);
     case EntryKind::resource:
       return named("resource", request_.uri);
     case EntryKind::custom:

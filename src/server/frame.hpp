@@ -177,6 +177,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// Of a stateful client, as it was when the call came.
   const Caller& caller() const { return *caller_; }
 
+  /// The request with its params, which the first run inside this was given without.
+  const Request& whole_request();
   /// Lets the handler's time run, on the peer's thread.
   void start_timer();
   /// Asks a stateful client what is pending, and runs the handler again with the answers. Any
@@ -203,10 +205,14 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   std::shared_ptr<rpc::detail::InFlight> in_flight_;
   std::shared_ptr<const Entry> entry_;
   std::string method_;
-  std::string text_;
+  std::string uri_;
+  // The params as text until they are needed again, because what they are parsed into is many times
+  // as large; the variables of a template beside them; and what a handler may ask for at any time.
+  std::string params_;
   json::Document document_;
-  std::string arguments_text_;
-  json::Document arguments_document_;
+  std::string variables_;
+  json::Document variables_document_;
+  json::Document meta_document_;
   Request request_;
   std::unique_ptr<Frame> frame_;
   std::unique_ptr<Frame> previous_;

@@ -303,6 +303,7 @@ void Frame::suspend_stateless() {
                              "ServerOptions::sealer (godwit::AesSealer)");
     return refuse(rpc::internal_error());
   }
+  if (late_) request_ = late_->whole_request();  // which the state belongs to
   ++all.round;
   std::string state = all.save(server.unix_time() + server.options.state_lifetime.count());
   if (state.size() > server.options.state_bytes) {

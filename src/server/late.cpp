@@ -1,5 +1,6 @@
 // Late: a call that has left the stack, and the asking of stateful clients.
 #include "frame.hpp"
+#include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "result.hpp"
 
@@ -7,10 +8,9 @@ namespace godwit::inline v0::detail::server {
 
 namespace {
 
-/// Text that was valid JSON a moment ago, parsed again to be owned.
-json::View parse_again(json::Document& document, std::string& text, json::View view) {
-  if (!view) return {};
-  text = view.source();
+/// Text that was valid JSON a moment ago, parsed again to be owned by the document.
+json::View parse_again(json::Document& document, std::string_view text) {
+  if (text.empty()) return {};
   Result<json::View> root =
       document.parse(text, json::ParseOptions{.depth = 100'000, .number_chars = 0});
   return root ? *root : json::View();
@@ -24,28 +24,38 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
       in_flight_(std::move(request)),
       entry_(std::move(entry)),
       method_(stack_request.method),
+      uri_(stack_request.uri),
+      params_(stack_request.params.source()),
       request_(stack_request),
       caller_(session_->caller()) {
   request_.method = method_;
-  request_.params = parse_again(document_, text_, stack_request.params);
-  request_.meta = request_.params.find("_meta");
+  request_.uri = uri_;
+  if (entry_->kind == EntryKind::resource) variables_ = stack_request.arguments.source();
+  request_.params = {};
+  request_.arguments = {};
+  request_.meta = parse_again(meta_document_, stack_request.meta.source());
   request_.facts.capabilities = request_.meta.find(mcp::meta_key::client_capabilities);
   request_.facts.client = request_.meta.find(mcp::meta_key::client_info);
+  frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
+}
+
+const Request& Late::whole_request() {
+  if (request_.params || params_.empty()) return request_;
+  request_.params = parse_again(document_, params_);
+  params_ = std::string();  // the document has a copy
   switch (entry_->kind) {
     case EntryKind::tool:
     case EntryKind::prompt:
       request_.arguments = request_.params.find("arguments");
       break;
     case EntryKind::resource:
-      request_.uri = request_.params.find("uri").as_string().value_or("");
-      request_.arguments =
-          parse_again(arguments_document_, arguments_text_, stack_request.arguments);
+      request_.arguments = parse_again(variables_document_, variables_);
       break;
     case EntryKind::custom:
       request_.arguments = request_.params;
       break;
   }
-  frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
+  return request_;
 }
 
 Late::~Late() {
@@ -110,7 +120,9 @@ void Late::ask_now() {
   const std::vector<WireQuestion> questions = asks.pending;
   outstanding_ = questions.size();
   waiting_.clear();
+  waiting_.reserve(questions.size());
   if (questions.empty()) return run_again();  // it only wanted to be called again
+  Rollback unasked([&] { Cancel{this}(); });  // if one cannot be asked, none need be answered
   rpc::Peer& peer = session_->peer();
   const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout,
                                  .route = in_flight_->route()};
@@ -126,6 +138,7 @@ void Late::ask_now() {
             : peer.call<RawJson>(method, RawJson{question.params}, done, options);
     if (call.number != 0) waiting_.push_back(call);
   }
+  unasked.dismiss();
   if (outstanding_ > 0) on_cancel_.emplace(in_flight_->cancelled(), Cancel{this});
 }
 
@@ -142,12 +155,17 @@ void Late::Cancel::operator()() const noexcept {
 
 void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
   Asks& asks = *frame_->asks_;
-  Asks::Answered answer{question.digest, {}, std::nullopt};
+  Asks::Answered answer{.digest = question.digest};
+  const std::size_t most = session_->server().options.state_bytes;
   if (!outcome) {
     answer.error = clients_fault(
         entry_->kind, "the client could not answer: " + outcome.error().message.substr(0, 500));
+  } else if (asks.answer_bytes() + outcome->text.size() > most) {
+    answer.error = clients_fault(
+        entry_->kind, "the answers have more than " + std::to_string(most) + " bytes together");
   } else if (Result<json::Value> value = json::parse(outcome->text)) {
     answer.value = *std::move(value);
+    answer.bytes = outcome->text.size();
   }
   asks.answers.insert_or_assign(question.key, std::move(answer));
   if (--outstanding_ > 0) return;
@@ -174,7 +192,7 @@ void Late::run_again() {
   asks->begin_run();
   // The thread of a blocking handler may still be on its way out of the last frame.
   previous_ = std::move(frame_);
-  frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
+  frame_ = std::make_unique<Frame>(*session_, *this, whole_request(), entry_);
   frame_->last_progress_ = progress;
   frame_->set_asks(std::move(asks));
   start_timer();
