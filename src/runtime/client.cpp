@@ -1,6 +1,8 @@
 #include "godwit/runtime/client.hpp"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
 
 #include "client_state.hpp"
 
@@ -59,7 +61,11 @@ Client& Client::operator=(Client&& other) noexcept {
 // Beginning.
 
 Result<Client> Client::open(std::shared_ptr<State> state) {
-  state->run_thread();
+  try {
+    state->run_thread();
+  } catch (const std::system_error& e) {
+    return error(std::string("there is no thread for the client: ") + e.what());
+  }
   Client client(std::move(state));  // joins the thread if it cannot be used
   const auto nothing = [](ClientSession&, Taker<void> done) { done({}); };
   if (Result<void> ready = client.state_->wait<void>(nothing); !ready) {
@@ -303,61 +309,47 @@ Result<Listen> Client::listen(SubscriptionFilter filter, ListenCallbacks callbac
   entry->filter = std::move(filter);
   entry->callbacks = std::move(callbacks);
   State* state = state_.get();
-  auto number = std::make_shared<std::uint64_t>(0);
-  const Result<void> agreed =
-      state->wait<void>([state, entry, number](ClientSession&, Taker<void> done) {
-        entry->agreed = std::move(done);
-        *number = ++state->last_listen;
-        state->add_listen(*number, entry);
-      });
+  const Result<void> agreed = state->wait<void>([state, entry](ClientSession&, Taker<void> done) {
+    state->add_listen(entry, std::move(done));
+  });
   if (!agreed) return agreed.error();
-  return Listen([weak = std::weak_ptr(state_), number = *number] {
-    const auto alive = weak.lock();
-    if (!alive) return;
-    State* const target = alive.get();
-    target->loop.post([target, number] {
-      // Taken out first: ending it may call back.
-      const auto ended = target->listens.extract(number);
-      if (!ended.empty()) ended.mapped()->listen.end();
-    });
+  return Listen([weak = std::weak_ptr(state_), unwanted = entry->unwanted] {
+    *unwanted = true;
+    if (const auto alive = weak.lock()) alive->listens_unwanted.signal();
   });
 }
 
 void Client::call_tool_async(std::string_view tool, RawJson arguments,
                              Function<void(Result<ToolResult>)> done, RequestOptions options) {
-  State::begin<ToolResult>(
-      state_,
-      [tool = std::string(tool), arguments = std::move(arguments), options = std::move(options)](
-          ClientSession& session, Taker<ToolResult> taker) {
-        session.call_tool(tool, arguments, std::move(taker), options);
-      },
-      std::move(done));
+  auto begin = [tool = std::string(tool), arguments = std::move(arguments),
+                options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
+    session.call_tool(tool, arguments, std::move(taker), options);
+  };
+  state_->post_call<ToolResult>(std::move(begin), std::move(done));
 }
 
 void Client::send_tool_async(std::string_view tool, std::string arguments,
                              Function<void(Result<ToolResult>)> done, RequestOptions options) {
-  State::begin<ToolResult>(
-      state_,
-      [tool = std::string(tool),
-       arguments = std::make_shared<const std::string>(std::move(arguments)),
-       options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
-        session.send_tool(tool, arguments, std::move(taker), options);
-      },
-      std::move(done));
+  auto begin = [tool = std::string(tool),
+                arguments = std::make_shared<const std::string>(std::move(arguments)),
+                options = std::move(options)](ClientSession& session, Taker<ToolResult> taker) {
+    session.send_tool(tool, arguments, std::move(taker), options);
+  };
+  state_->post_call<ToolResult>(std::move(begin), std::move(done));
 }
 
 void Client::with_session(Function<void(Result<ClientSession*>)> work) {
-  // The work may destroy the client before post() is through here.
-  const std::shared_ptr<State> alive = state_;
-  State* const state = alive.get();
-  state->loop.post([state, work = std::move(work)]() mutable {
-    state->use([state, work = std::move(work)](Result<ClientSession*> session) mutable {
-      try {
-        work(std::move(session));
-      } catch (const std::exception& e) {  // others wait for the same connection
-        state->options.log.error(std::string("work with the session threw: ") + e.what());
-      }
-    });
+  State* const state = state_.get();
+  auto run = [state, work = std::make_shared<State::Work>(std::move(work))](
+                 Result<ClientSession*> session) {
+    state->guarded("work with the session threw", *work, std::move(session));
+  };
+  auto begin = [run](ClientSession& session, Taker<void> done) {
+    run(&session);
+    done({});
+  };
+  state->post_call<void>(std::move(begin), [run](Result<void> outcome) {
+    if (!outcome) run(std::move(outcome).error());
   });
 }
 

@@ -25,15 +25,18 @@ void Client::State::run_thread() {
 /// Memory ran out somewhere: an answer may be lost, and nobody may wait for it. The next call
 /// begins a new connection.
 void Client::State::break_off() noexcept {
-  why.code = rpc::code::connection_closed;
-  why.message = "out of memory";  // short enough to need none
-  phase = Phase::closed;
+  phase = Phase::closing;  // so that what ends now is no answer to a start, and begins nothing
+  why = out_of_memory(Cause::not_connected, rpc::code::connection_closed);
   connector.reset();
   websocket.reset();
+  if (connection) connection->peer().on_close(why);  // calls that wait hear this reason
   session.reset();
+  command = nullptr;
   connection.reset();
+  phase = Phase::closed;
   try {
     tell_waiting(why);
+    listens_broke();
     if (finished) finish();
   } catch (...) {
     options.log.caught("a callback of the client threw");
@@ -42,7 +45,7 @@ void Client::State::break_off() noexcept {
 
 void Client::State::close() {
   if (!thread.joinable()) return;
-  loop.post([this] { tear_down(); });
+  closing.signal();
   if (loop.on_loop_thread()) {
     thread.detach();  // it keeps this object until it is done
   } else {
@@ -71,9 +74,23 @@ void Client::State::use_next(Work work) {
 void Client::State::open() {
   opened_before = true;
   phase = Phase::opening;
-  opener(*this, [this](Result<std::unique_ptr<rpc::Transport>> transport) {
-    on_transport(std::move(transport));
-  });
+  try {
+    opener(*this, [this](Result<std::unique_ptr<rpc::Transport>> transport) {
+      or_break_off([&] { on_transport(std::move(transport)); });
+    });
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    cannot_open(e.what());
+  } catch (...) {
+    cannot_open("something that is not a std::exception was thrown");
+  }
+}
+
+/// In a catch block.
+void Client::State::cannot_open(std::string_view reason) {
+  if (phase != Phase::opening || connection) throw;
+  on_transport(error("no connection can be made: " + std::string(reason)));
 }
 
 void Client::State::on_transport(Result<std::unique_ptr<rpc::Transport>> transport) {
@@ -96,7 +113,7 @@ void Client::State::on_transport(Result<std::unique_ptr<rpc::Transport>> transpo
 }
 
 void Client::State::on_started(Result<void> outcome) {
-  if (finished) return;
+  if (finished || phase != Phase::opening) return;
   if (!outcome) {
     why = std::move(outcome).error();
     phase = Phase::closing;
@@ -164,7 +181,10 @@ void Client::State::tear_down() {
   connector.reset();
   websocket.reset();
   tell_waiting(why);
-  for (const auto& [number, entry] : listens) entry->callbacks = {};
+  for (const auto& [number, entry] : listens) {
+    entry->callbacks = {};
+    entry->agreed = nullptr;
+  }
   if (!connection) return finish();
   if (phase == Phase::closing) return;  // its end is on the way
   phase = Phase::closing;
@@ -182,18 +202,21 @@ void Client::State::finish() {
 
 // Listening: kept here as well, so that it can be taken up again after a restart.
 
-void Client::State::add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry) {
+void Client::State::add_listen(const std::shared_ptr<Renewable>& entry,
+                               Function<void(Result<void>)> agreed) {
+  const std::uint64_t number = ++last_listen;
   listens.emplace(number, entry);
+  entry->agreed = std::move(agreed);  // which has the entry: from now on somebody will take it out
   begin_listen(number, entry);
 }
 
 void Client::State::begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry) {
   ListenCallbacks callbacks = entry->callbacks;
   callbacks.acknowledged = [this, entry](const SubscriptionFilter& honoured) {
-    listen_acknowledged(*entry, honoured);
+    or_break_off([&] { listen_acknowledged(*entry, honoured); });
   };
   callbacks.ended = [this, number](Result<void> outcome) {
-    listen_ended(number, std::move(outcome));
+    or_break_off([&] { listen_ended(number, std::move(outcome)); });
   };
   entry->active = true;
   Listen listen = session->listen(entry->filter, std::move(callbacks));
@@ -204,15 +227,16 @@ void Client::State::listen_acknowledged(Renewable& entry, const SubscriptionFilt
   entry.since = steady_clock().now();
   // Before listen() returns, so that whoever called it knows that this is behind them.
   const ListenCallbacks& tell = entry.callbacks;
-  guarded(tell.acknowledged, honoured);
+  constexpr std::string_view complaint = "a callback of listen() threw";
+  guarded(complaint, tell.acknowledged, honoured);
   if (std::exchange(entry.broken, false)) {
     if (session) session->forget_answers(honoured);
-    if (honoured.toolsListChanged.value_or(false)) guarded(tell.tools_changed);
-    if (honoured.promptsListChanged.value_or(false)) guarded(tell.prompts_changed);
-    if (honoured.resourcesListChanged.value_or(false)) guarded(tell.resources_changed);
+    if (honoured.toolsListChanged.value_or(false)) guarded(complaint, tell.tools_changed);
+    if (honoured.promptsListChanged.value_or(false)) guarded(complaint, tell.prompts_changed);
+    if (honoured.resourcesListChanged.value_or(false)) guarded(complaint, tell.resources_changed);
     const std::vector<std::string> none;
     for (const std::string& uri : honoured.resourceSubscriptions.value_or(none)) {
-      guarded(tell.resource_updated, uri);
+      guarded(complaint, tell.resource_updated, uri);
     }
   }
   if (auto agreed = std::exchange(entry.agreed, nullptr)) agreed({});
@@ -239,7 +263,25 @@ void Client::State::listen_ended(std::uint64_t number, Result<void> outcome) {
     return agreed(outcome ? Result<void>(error("the server ended the subscription at once"))
                           : std::move(outcome));
   }
-  if (entry->callbacks.ended) entry->callbacks.ended(std::move(outcome));
+  guarded("a callback of listen() threw", entry->callbacks.ended, std::move(outcome));
+}
+
+void Client::State::listens_broke() noexcept {
+  std::uint64_t number = 0;  // what is told may end others
+  for (auto at = listens.begin(); at != listens.end(); at = listens.upper_bound(number)) {
+    number = at->first;
+    or_break_off([&] { listen_ended(number, why); });
+  }
+}
+
+void Client::State::end_unwanted_listens() {
+  std::uint64_t number = 0;  // what ends may call back
+  for (auto at = listens.begin(); at != listens.end(); at = listens.upper_bound(number)) {
+    number = at->first;
+    if (!*at->second->unwanted) continue;
+    const auto ended = listens.extract(at);
+    ended.mapped()->listen.end();
+  }
 }
 
 void Client::State::renew_later() {

@@ -2,6 +2,7 @@
 // Everything but `facts` belongs to the loop's thread once that runs.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -10,10 +11,12 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/io/connector.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/timer.hpp"
@@ -46,6 +49,20 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   /// Ends everything and joins the thread. On the client's own thread it lets the thread end later.
   void close();
 
+  /// Begins something with the session, soon, on the loop's thread. A server that ended the session
+  /// has done nothing: then it begins once more, in a new one. `done` gets the outcome there, once.
+  template <class T, class Begin>
+  void post_call(Begin begin, Function<void(Result<T>)> done) {
+    const auto alive =
+        shared_from_this();  // `done` may destroy the client before post() is through
+    auto call = std::make_shared<Call<T, Begin>>(*this, std::move(begin), std::move(done));
+    Rollback undo([&] { call->done = nullptr; });  // the caller gets the exception
+    loop.post([this, call] {
+      use([call](Result<ClientSession*> with) { call->run(std::move(with), false); });
+    });
+    undo.dismiss();
+  }
+
   /// Waits for the outcome of what `begin` starts with the session.
   template <class T, class Begin>
   Result<T> wait(Begin begin) {
@@ -54,38 +71,17 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
           "a call that waits was made on the client's own thread, which would wait for itself; use "
           "the form with a callback");
     }
-    const auto alive = shared_from_this();  // as with_session() does
+    const auto alive = shared_from_this();
     auto promise = std::make_shared<std::promise<Result<T>>>();
     std::future<Result<T>> outcome = promise->get_future();
-    Function<void(Result<T>)> done = [promise](Result<T> result) {
+    post_call<T>(std::move(begin), [promise = std::move(promise)](Result<T> result) {
       promise->set_value(std::move(result));
-    };
-    promise.reset();
-    loop.post([this, done = std::move(done), begin = std::move(begin)]() mutable {
-      call<T>(std::move(begin), std::move(done));
     });
     try {
       return outcome.get();
     } catch (const std::future_error&) {  // the client went away with the work undone
       return rpc::connection_closed("the client was closed");
     }
-  }
-
-  /// Begins something with the session and does not wait: `done` gets its outcome on the loop's
-  /// thread. It may destroy the client before post() is through here, hence the copy of `state`.
-  template <class T, class Begin>
-  static void begin(std::shared_ptr<State> state, Begin begin, Function<void(Result<T>)> done) {
-    State* const self = state.get();
-    auto guarded = [self, done = std::move(done)](Result<T> result) mutable {
-      try {
-        done(std::move(result));
-      } catch (const std::exception& e) {  // others wait for the same connection
-        self->options.log.error(std::string("the callback of a call threw: ") + e.what());
-      }
-    };
-    self->loop.post([self, begin = std::move(begin), guarded = std::move(guarded)]() mutable {
-      self->call<T>(std::move(begin), std::move(guarded));
-    });
   }
 
   Verdict known() const {
@@ -100,34 +96,52 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   /// The same with the session that comes after this one, which is about to end.
   void use_next(Work work);
 
-  /// Begins something with the session. A server that ended the session has done nothing: then it
-  /// begins once more, in a new one.
+  /// A call on its way to the session and back.
   template <class T, class Begin>
-  void call(Begin begin, Function<void(Result<T>)> done) {
-    struct Call : std::enable_shared_from_this<Call> {
-      Call(State& state_, Begin begin_, Function<void(Result<T>)> done_)
-          : state(state_), begin(std::move(begin_)), done(std::move(done_)) {}
-      void run(Result<ClientSession*> with, bool again) {
-        if (!with) return done(std::move(with).error());
-        begin(**with, [self = this->shared_from_this(), again](Result<T> outcome) {
-          const bool lost = !outcome && HttpTransport::is_session_ended(outcome.error());
-          if (!lost || again) return self->done(std::move(outcome));
-          self->state.use_next(
-              [self](Result<ClientSession*> next) { self->run(std::move(next), true); });
-        });
-      }
-      State& state;
-      Begin begin;
-      Function<void(Result<T>)> done;
-    };
-    auto call = std::make_shared<Call>(*this, std::move(begin), std::move(done));
-    use([call](Result<ClientSession*> with) { call->run(std::move(with), false); });
-  }
+  struct Call : std::enable_shared_from_this<Call<T, Begin>> {
+    Call(State& state_, Begin begin_, Function<void(Result<T>)> done_)
+        : state(state_), begin(std::move(begin_)), done(std::move(done_)) {}
+    /// A call that nobody knows any more was lost where there was no memory for it.
+    ~Call() {
+      if (!state.finished) finish(out_of_memory());
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+    void run(Result<ClientSession*> with, bool again) {
+      if (!with) return finish(std::move(with).error());
+      begin(**with, [self = this->shared_from_this(), again](Result<T> outcome) {
+        const bool lost = !outcome && HttpTransport::is_session_ended(outcome.error());
+        if (!lost || again) return self->finish(std::move(outcome));
+        self->state.use_next(
+            [self](Result<ClientSession*> next) { self->run(std::move(next), true); });
+      });
+    }
+    void finish(Result<T> outcome) noexcept {
+      state.guarded("the callback of a call threw", std::exchange(done, nullptr),
+                    std::move(outcome));
+    }
+
+    State& state;
+    Begin begin;
+    Function<void(Result<T>)> done;
+  };
+
   void open();
+  void cannot_open(std::string_view reason);
   void on_transport(Result<std::unique_ptr<rpc::Transport>> transport);
   void on_started(Result<void> outcome);
   void on_closed(const Error& reason);
   void tell_waiting(Result<ClientSession*> outcome);
+  /// Runs a callback of the program; what it throws goes to the log, behind this complaint.
+  template <class F, class... Args>
+  void guarded(std::string_view complaint, F&& callback, Args&&... args) noexcept {
+    try {
+      if (callback) callback(std::forward<Args>(args)...);
+    } catch (...) {
+      options.log.caught(complaint);
+    }
+  }
   void tear_down();
   void finish();
   void break_off() noexcept;
@@ -150,24 +164,19 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
     bool active = false;
     bool broken = false;  // and being taken up again: changes may have been missed
     TimePoint since{};    // when the server last agreed
+    /// The handle is gone, on whichever thread.
+    std::shared_ptr<std::atomic<bool>> unwanted = std::make_shared<std::atomic<bool>>(false);
   };
-  void add_listen(std::uint64_t number, std::shared_ptr<Renewable> entry);
+  void add_listen(const std::shared_ptr<Renewable>& entry, Function<void(Result<void>)> agreed);
   void begin_listen(std::uint64_t number, const std::shared_ptr<Renewable>& entry);
   /// Those that are not active.
   void begin_listens();
   void listen_acknowledged(Renewable& entry, const SubscriptionFilter& honoured);
   void listen_ended(std::uint64_t number, Result<void> outcome);
-  /// Runs a callback of the program; what it throws goes to the log.
-  template <class F, class... Args>
-  void guarded(const F& callback, Args&&... args) noexcept {
-    try {
-      if (callback) callback(std::forward<Args>(args)...);
-    } catch (const std::exception& e) {
-      options.log.error(std::string("a callback of listen() threw: ") + e.what());
-    } catch (...) {
-      options.log.error("a callback of listen() threw");
-    }
-  }
+  /// Ends those that were given up by whoever had the handle.
+  void end_unwanted_listens();
+  /// Those of a connection that was broken off.
+  void listens_broke() noexcept;
   /// Takes up what broke, after a while that grows from one failure to the next.
   void renew_later();
   void renew();
@@ -178,6 +187,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   bool reopens = false;
   bool skip_probe = false;              // because it did
   CommandTransport* command = nullptr;  // while there is a program
+  bool finished = false;                // the client is being destroyed
   Loop loop;
   std::optional<Loop::Work> guard;  // keeps the loop running without a connection
   std::thread thread;
@@ -185,7 +195,6 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   enum class Phase : std::uint8_t { closed, opening, ready, closing };
   Phase phase = Phase::closed;
   bool opened_before = false;
-  bool finished = false;  // the client is being destroyed
   /// Of calls that are not begun.
   Error why{.code = rpc::code::connection_closed,
             .message = "the client was closed",
@@ -198,7 +207,9 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   std::map<std::uint64_t, std::shared_ptr<Renewable>> listens;
   std::uint64_t last_listen = 0;
   Timer renewal{loop};
+  Wakeup closing{loop, [this] { tear_down(); }};
   Wakeup breaking_off{loop, [this] { break_off(); }};
+  Wakeup listens_unwanted{loop, [this] { end_unwanted_listens(); }};
   Duration renewal_pause = shortest_pause;
 
   mutable std::mutex mutex;

@@ -1,7 +1,13 @@
 // Any allocation of a server on a socket, or of a client, may fail: the request or the connection
 // that needed it fails, the next one works, and nothing is left behind.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
@@ -13,9 +19,11 @@
 #include "fail_allocations.hpp"
 #include "godwit/base/executor.hpp"
 #include "godwit/runtime/client.hpp"
+#include "godwit/runtime/serve.hpp"
 #include "godwit/seal/aes_sealer.hpp"
 #include "godwit/server/server.hpp"
 #include "godwit/transport/rpc_server.hpp"
+#include "godwit/transport/stream_transport.hpp"
 #include "godwit/web/web_server.hpp"
 
 namespace godwit::inline v0 {
@@ -124,6 +132,73 @@ TEST(AllocationFailure, OfAConnection) {
   EXPECT_GT(failures, 20);
 }
 
+struct Confirm {
+  bool sure{};
+};
+
+/// A tool, a resource, a prompt and a question.
+void offer_something(Server& server) {
+  server.tool("echo", "", [](City in) { return in.city; });
+  server.tool("ask", "", [](Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit<Confirm>("confirm", "Sure?");
+    if (!answer) return answer.error();
+    return answer->accepted() ? "sure" : "not sure";
+  });
+  server.tool("die", "", []() -> std::string { std::_Exit(3); });
+  server.resource("f:a", "a", [] { return "content"; });
+  server.prompt("greet", "", [] { return "hello"; });
+}
+
+// The program that clients start here is this one, with GODWIT_SERVED_PROGRAM in its environment.
+// Before main(), so that the main() of gtest needs no change.
+const bool not_served = [] {
+  if (!std::getenv("GODWIT_SERVED_PROGRAM")) return true;
+  Server server(quiet());
+  offer_something(server);
+  std::string name = "served";
+  char* argv[] = {name.data(), nullptr};
+  std::_Exit(serve(server, 1, argv));
+}();
+
+std::vector<std::string> served_program() {
+  return {"/usr/bin/env", "GODWIT_SERVED_PROGRAM=1",
+          std::filesystem::read_symlink("/proc/self/exe").string()};
+}
+
+bool no_children() { return ::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD; }
+
+/// Whatever fails, it does so at once: nobody waits for an answer that was lost.
+template <class T>
+void expect_prompt(const Result<T>& outcome) {
+  if (outcome) return;
+  EXPECT_FALSE(is_timeout(outcome.error())) << outcome.error().message;
+}
+
+ClientOptions client_options(Lifecycle lifecycle) {
+  ClientOptions options{.lifecycle = lifecycle};
+  options.log = Log([](LogLevel, std::string_view) {});
+  options.limits.call_timeout = std::chrono::seconds(20);
+  options.elicit = [](const ElicitRequest&) -> Result<ElicitResult> {
+    return ElicitResult{.action = ElicitAction::accept, .content = json::Object{{"sure", true}}};
+  };
+  return options;
+}
+
+/// Each kind of call that a client has.
+void call_everything(Client& client) {
+  expect_prompt(client.list_tools());
+  expect_prompt(client.list_resources());
+  expect_prompt(client.read("f:a"));
+  expect_prompt(client.prompt("greet"));
+  expect_prompt(client.ping());
+  expect_prompt(client.call<std::string>("ask", json::Object{}));
+  std::promise<Result<std::string>> outcome;
+  client.call_async<std::string>("echo", City{"Oslo"}, [&](Result<std::string> result) {
+    outcome.set_value(std::move(result));
+  });
+  expect_prompt(outcome.get_future().get());
+}
+
 struct ClientFails : testing::TestWithParam<Lifecycle> {};
 
 TEST_P(ClientFails, AndTheNextCallWorks) {
@@ -152,8 +227,132 @@ TEST_P(ClientFails, AndTheNextCallWorks) {
   EXPECT_GT(failures, 20);
 }
 
+TEST_P(ClientFails, InEachKindOfCall) {
+  Server server(quiet());
+  offer_something(server);
+  Loop loop;
+  auto web = WebServer::listen(loop, server, {"127.0.0.1", 0});
+  ASSERT_TRUE(web) << web.error().message;
+  const Running running(loop, true);
+  auto client = Client::connect(web->url(), client_options(GetParam()));
+  ASSERT_TRUE(client) << client.error().message;
+  const int failures = test::fail_each_allocation([&] { call_everything(*client); },
+                                                  [&] {
+                                                    const auto outcome = client->call<std::string>(
+                                                        "ask", json::Object{});
+                                                    ASSERT_TRUE(outcome) << outcome.error().message;
+                                                    EXPECT_EQ(*outcome, "sure");
+                                                  });
+  EXPECT_GT(failures, 20);
+}
+
+TEST_P(ClientFails, WhileItBeginsToListen) {
+  Server server(quiet());
+  offer_something(server);
+  Loop loop;
+  auto web = WebServer::listen(loop, server, {"127.0.0.1", 0});
+  ASSERT_TRUE(web) << web.error().message;
+  const Running running(loop, true);
+  auto client = Client::connect(web->url(), client_options(GetParam()));
+  ASSERT_TRUE(client) << client.error().message;
+  const auto listen = [&] {
+    return client->listen({.toolsListChanged = true, .resourceSubscriptions = {{"f:a"}}}, {});
+  };
+  const int failures = test::fail_each_allocation([&] { expect_prompt(listen()); },
+                                                  [&] {
+                                                    const auto again = listen();
+                                                    EXPECT_TRUE(again) << again.error().message;
+                                                  });
+  EXPECT_GT(failures, 5);
+}
+
+TEST_P(ClientFails, AndGoesOnListening) {
+  test::own_thread = true;
+  Server server(quiet());
+  offer_something(server);
+  Loop loop;
+  auto web = WebServer::listen(loop, server, {"127.0.0.1", 0});
+  ASSERT_TRUE(web) << web.error().message;
+  const Running running(loop, true);
+  std::atomic<bool> broken = false;
+  ClientOptions options = client_options(GetParam());
+  options.log = Log([&](LogLevel, std::string_view line) {
+    if (line.starts_with("the connection is closed")) broken = true;
+  });
+  auto client = Client::connect(web->url(), options);
+  ASSERT_TRUE(client) << client.error().message;
+  std::promise<void> changed;
+  std::atomic<int> changes = 0;
+  const auto listen = client->listen({.toolsListChanged = true}, {.tools_changed = [&] {
+                                       if (++changes == 1) changed.set_value();
+                                     }});
+  ASSERT_TRUE(listen) << listen.error().message;
+  for (long n = 1; !broken && n < 1'000; ++n) {
+    test::until_failure = n;
+    expect_prompt(client->call<std::string>("echo", City{"Oslo"}));
+    test::until_failure = 0;
+  }
+  ASSERT_TRUE(broken);
+  // Since something may have been missed, as if it had changed.
+  EXPECT_EQ(changed.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllocationFailure, ClientFails,
                          testing::Values(Lifecycle::stateful, Lifecycle::stateless));
+
+TEST(AllocationFailure, OfAClientThatStartsAProgram) {
+  ASSERT_TRUE(not_served);
+  const auto round = [] {
+    auto client = Client::spawn(served_program(), client_options(Lifecycle::automatic));
+    expect_prompt(client);
+    if (client) expect_prompt(client->call<std::string>("echo", City{"Oslo"}));
+  };
+  const int failures =
+      test::fail_each_allocation(round, [] { EXPECT_TRUE(no_children()) << "a child is left"; });
+  EXPECT_GT(failures, 20);
+}
+
+TEST(AllocationFailure, OfAClientThatStartsAProgramAgain) {
+  ClientOptions options = client_options(Lifecycle::automatic);
+  options.restart = true;
+  auto client = Client::spawn(served_program(), options);
+  ASSERT_TRUE(client) << client.error().message;
+  const auto echo = [&] { return client->call<std::string>("echo", City{"Oslo"}); };
+  const int failures = test::fail_each_allocation(
+      [&] {
+        expect_prompt(client->call_tool("die"));
+        expect_prompt(echo());
+      },
+      [&] {
+        // The program that died may not be known to be dead yet.
+        auto outcome = echo();
+        for (int i = 0; i < 10 && !outcome; ++i) {
+          expect_prompt(outcome);
+          outcome = echo();
+        }
+        EXPECT_TRUE(outcome) << outcome.error().message;
+      });
+  EXPECT_GT(failures, 20);
+}
+
+TEST(AllocationFailure, OfAServedTransport) {
+  Server server(quiet());
+  offer_something(server);
+  const auto round = [&] {
+    int ends[2] = {};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const Descriptor mine(ends[0]);
+    Serving serving = serve(server, [&](Loop& loop) -> Result<std::unique_ptr<rpc::Transport>> {
+      auto stream = Stream::open(loop, Descriptor(ends[1]));
+      if (!stream) return std::move(stream).error();
+      return std::make_unique<StreamTransport>(loop, *std::move(stream));
+    });
+    serving.close();
+    EXPECT_FALSE(serving.join().message.empty());
+  };
+  const int failures = test::fail_each_allocation(round, [&] { EXPECT_EQ(server.sessions(), 0u); });
+  EXPECT_GT(failures, 5);
+}
 
 }  // namespace
 }  // namespace godwit::inline v0

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <future>
 #include <iostream>
+#include <stdexcept>
 #include <thread>
 
 #include "godwit/json/value.hpp"
@@ -260,13 +261,21 @@ TEST(Client, QuotesAProgramThatSpeaksNoProtocol) {
   const std::string& why = chatty.error().message;
   EXPECT_TRUE(is_timeout(chatty.error())) << why;
   EXPECT_TRUE(contains(why, "Welcome to the shop")) << why;
-  EXPECT_TRUE(contains(why, "its stderr begins: need a token")) << why;
+  EXPECT_TRUE(contains(why, "its stderr says: need a token")) << why;
   EXPECT_FALSE(contains(why, "\x1b")) << why;
 
   auto brief = Client::spawn({"/bin/sh", "-c", "echo 'wrong version of sh'; exit 1"}, options);
   ASSERT_FALSE(brief);
   EXPECT_TRUE(contains(brief.error().message, "wrong version of sh")) << brief.error().message;
   EXPECT_TRUE(contains(brief.error().message, "exited with 1")) << brief.error().message;
+}
+
+TEST(Client, ATransportFactoryThatThrowsIsAnError) {
+  using Made = Result<std::unique_ptr<godwit::rpc::Transport>>;
+  const auto threw = Client::connect([](Loop&) -> Made { throw std::runtime_error("no line"); });
+  ASSERT_FALSE(threw);
+  EXPECT_TRUE(contains(threw.error().message, "no line")) << threw.error().message;
+  EXPECT_FALSE(Client::connect([](Loop&) -> Made { throw 5; }));
 }
 
 TEST(Client, ErrorsSayWhetherTheServerWasReached) {

@@ -106,7 +106,7 @@ class GODWIT_API Client {
         tool, json::encode(in),
         [name = std::string(tool), done = std::move(done)](Result<ToolResult> result) mutable {
           if (!result) return done(std::move(result).error());
-          done(outcome_as<Out>(name, *std::move(result)));
+          done(or_out_of_memory([&] { return outcome_as<Out>(name, *std::move(result)); }));
         },
         std::move(options));
   }
