@@ -194,8 +194,8 @@ Result<std::vector<ParamHeader>> param_headers(json::View input_schema) {
   return Marks().find(input_schema);
 }
 
-void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect,
-                        std::string_view method, std::optional<std::string_view> name) {
+void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect, std::string_view method,
+                        std::optional<std::string_view> name) {
   fields.emplace_back(header::protocol_version, dialect.revision);
   fields.emplace_back(header::method, header_value(method));
   if (name) fields.emplace_back(header::name, header_value(*name));

@@ -1,5 +1,5 @@
-// ToolParamHeaders: which arguments of the listed tools travel in fields beside the message, too, as
-// the client's side knows it. Bounded: a server decides how much there is to remember.
+// ToolParamHeaders: which arguments of the listed tools travel in fields beside the message, too,
+// as the client's side knows it. Bounded: a server decides how much there is to remember.
 #pragma once
 
 #include <cstddef>
