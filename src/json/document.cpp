@@ -47,8 +47,9 @@ struct Document::State {
 
   std::string_view padded(std::string_view text) {
     if (copy_capacity < text.size() + padding) {
-      copy_capacity = text.size() + text.size() / 2 + padding;
-      copy = std::make_unique<char[]>(copy_capacity);
+      const std::size_t capacity = text.size() + text.size() / 2 + padding;
+      copy = std::make_unique<char[]>(capacity);
+      copy_capacity = capacity;  // not before: there may be no memory
     }
     // The text may be a slice of the last one, which lies in this very copy.
     if (!text.empty()) std::memmove(copy.get(), text.data(), text.size());
