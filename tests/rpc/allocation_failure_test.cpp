@@ -52,8 +52,8 @@ struct Line {
   Peer peer;
 };
 
-/// One call, which `act` ends if there is memory; otherwise the end of the peer does. `at_once` says
-/// that there is always enough.
+/// One call, which `act` ends if there is memory; otherwise the end of the peer does. `at_once`
+/// says that there is always enough.
 void expect_one_outcome(const std::function<void(Line&, CallHandle)>& act, bool at_once,
                         std::optional<Cause> cause = {}, PeerOptions options = {}) {
   const auto round = [&] {

@@ -50,6 +50,49 @@ struct Fixture {
   int runs = 0;
 };
 
+TEST(AskStateful, AnswersAreBoundedAsTheStateIs) {
+  ServerOptions options = test::server_options();
+  options.state_bytes = 1'000;
+  Fixture f(std::move(options));
+  Link link = f.connect();
+  const auto both = [&](std::size_t bytes) {
+    const std::string answer = accept(R"({"name":")" + std::string(bytes, 'n') + R"("})");
+    return link.converse("tools/call", Link::tool_params("both"),
+                         [&](std::string_view, const json::Value&) { return answer; });
+  };
+  EXPECT_EQ(text_of(both(400)), std::string(800, 'n'));
+  const json::Value refused = both(600);
+  EXPECT_TRUE(is_error_result(refused)) << refused.dump();
+  EXPECT_TRUE(has(text_of(refused), "the answers have more than 1000 bytes together"));
+}
+
+TEST(AskStateful, ALateRequestRunsAgainWithAllOfItsParams) {
+  Fixture f;
+  f.server.tool("greet", "", [](Name in, Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit<Name>("who", "Who?");
+    if (!answer) return answer.error();
+    cx.progress(1, 2);
+    return in.name + " " + answer->value().name;
+  });
+  f.server.resource_template("x:{name}", "t", [](Name in, Context& cx) -> Result<std::string> {
+    auto answer = cx.elicit<Name>("who", "Who?");
+    if (!answer) return answer.error();
+    return in.name + " " + answer->value().name;
+  });
+  Link link = f.connect();
+  const auto ada = [](std::string_view, const json::Value&) { return accept(R"({"name":"Ada"})"); };
+  EXPECT_EQ(text_of(link.converse("tools/call",
+                                  Link::tool_params("greet", R"({"name":"hello"})",
+                                                    R"(,"_meta":{"progressToken":"p"})"),
+                                  ada)),
+            "hello Ada");
+  ASSERT_EQ(link.notes("notifications/progress").size(), 1u);
+  EXPECT_EQ(link.notes("notifications/progress")[0]["params"]["progressToken"], "p");
+  const json::Value read = link.converse("resources/read", R"({"uri":"x:bye"})", ada);
+  EXPECT_EQ(read["result"]["contents"][0]["text"], "bye Ada") << read.dump();
+  EXPECT_EQ(read["result"]["contents"][0]["uri"], "x:bye");
+}
+
 TEST(AskStateful, QuestionsAreWorkedOffWhileOthersAreServed) {
   Fixture f;
   Link link = f.connect();

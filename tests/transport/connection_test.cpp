@@ -43,6 +43,15 @@ TEST(Connection, AskDrivesTheLoopUntilTheAnswer) {
   EXPECT_EQ(missing.error().code, rpc::code::method_not_found);
 }
 
+TEST(Connection, ThatWasBrokenOffStillRefusesCalls) {
+  Pair pair(nullptr);
+  pair.client->abort();  // nothing is left to write into
+  pair.client->peer().notify("told", Text{.text = "nobody"});
+  const auto outcome = pair.client->ask<int>("asked", Text{.text = "nobody"});
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(is_connection_closed(outcome.error()));
+}
+
 TEST(Connection, AskInsideACallbackIsRefusedInsteadOfHanging) {
   auto router = std::make_shared<rpc::Router>();
   router->on("one", [] { return 1; });

@@ -291,3 +291,20 @@ TEST(StreamTransport, CloseInsideACallbackDropsTheRest) {
   wire.pull();
   EXPECT_EQ(wire.text, "answer\n");
 }
+
+TEST(StreamTransport, MayBeDestroyedWhenWritingFails) {
+  for (const bool inside_a_burst : {false, true}) {
+    Wire wire;
+    wire.transport->on_write_failure([&](const godwit::Error&) { wire.transport.reset(); });
+    const std::string much(1u << 20, 'x');
+    if (inside_a_burst) {
+      wire.receiver.on_each = [&](std::string_view) { send(*wire.transport, much); };
+      wire.put("{}\n{}\n");
+      ::shutdown(wire.far.get(), SHUT_RD);
+    } else {
+      wire.far = Descriptor();
+      send(*wire.transport, much);
+    }
+    EXPECT_TRUE(run_until(wire.loop, [&] { return wire.transport == nullptr; })) << inside_a_burst;
+  }
+}
