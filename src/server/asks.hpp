@@ -88,12 +88,12 @@ struct Asks {
   /// what is needed to ask them again, in the explicit style; but a prompt for the model, which may
   /// be a whole conversation, would make the state too large.
   std::string save(std::int64_t expires) const;
-  /// Bytes of the questions in it.
+  /// The reverse. The error says why the state cannot be used.
+  static Result<Asks> load(std::string_view text, std::int64_t now);
+  /// Bytes of the questions in the state.
   std::size_t question_bytes() const noexcept;
   /// Bytes of the answers of a stateful client.
   std::size_t answer_bytes() const noexcept;
-  /// The reverse. The error says why the state cannot be used.
-  static Result<Asks> load(std::string_view text, std::int64_t now);
   /// Takes the answers to what was pending. Those to other questions are ignored; on the first
   /// round, where nothing was asked yet, all are taken.
   void take(json::View responses, bool first_round);
