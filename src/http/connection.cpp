@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/base/work.hpp"
 #include "godwit/http/response.hpp"
 
 namespace godwit::inline v0::http {
@@ -436,7 +437,9 @@ void Connection::flush() {
     if (unsent() > 0) {
       blocked_ = true;
       write_deadline_ = server_.now() + server_.options.limits.write_stall;
-      if (sent_ > small_output) {
+      // Not for every little piece that a slow client takes: no more is moved than was sent.
+      if (sent_ > small_output && sent_ > out_.size() / 2) {
+        godwit::detail::base::count_work(unsent());
         out_.erase(0, sent_);
         sent_ = 0;
       }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/base/work.hpp"
 #include "serving.hpp"
 
 namespace godwit::inline v0::http {
@@ -323,6 +324,16 @@ TEST_F(HttpServing, TheLastAnswerOfAConnectionHasTheTimeOfAnyOther) {
   loop.run_for(3500ms);  // the client is busy with something else
   EXPECT_TRUE(client->wait([&] { return client->in.size() >= app.big || client->ended; }));
   EXPECT_GE(client->in.size(), app.big) << "cut off";
+}
+
+TEST_F(HttpServing, AnAnswerToASlowReaderIsNotMovedForEachPiece) {
+  if (!godwit::detail::base::counts_work) GTEST_SKIP();
+  app.big = 16u << 20;
+  auto client = connect(4096);
+  client->send(get("/big"));
+  const std::uint64_t before = godwit::detail::base::work_done();
+  EXPECT_EQ(client->response().body.size(), app.big);
+  EXPECT_LT(godwit::detail::base::work_done() - before, 2 * app.big);
 }
 
 }  // namespace
