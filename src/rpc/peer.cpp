@@ -112,7 +112,7 @@ void Peer::end_of_input(const Error& reason) {
 
 bool Peer::closed() const noexcept { return impl_->closed; }
 
-std::string& Peer::buffer() { return impl_->closed ? impl_->scratch : output_.output(); }
+std::string& Peer::buffer() { return impl_->closed ? impl_->nowhere : output_.output(); }
 
 std::optional<Error> Peer::refusal(std::string_view method, std::size_t bytes,
                                    std::size_t calls) const {

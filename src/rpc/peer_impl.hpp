@@ -90,6 +90,7 @@ struct Peer::Impl {
   json::Document document;
 
   bool closed = false;
+  std::string nowhere;       // for what is written after that
   bool input_ended = false;  // no call can get an answer any more
   bool end_told = false;     // PeerOptions::ended was called
   bool receiving = false;

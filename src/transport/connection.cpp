@@ -152,6 +152,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     if (std::exchange(finished, true)) return;
     deadlines.cancel();
     peer->on_close(reason);
+    if (!transport) return;  // broken off by what was told that
     // A peer that reads nothing must not keep us: the same patience as for handlers.
     grace.start(peer->options().limits.eof_grace, [this] { tell(); });
     if (transport_closed) {

@@ -210,5 +210,22 @@ TEST(Connection, MayBeDestroyedWhileRepliesAreStillHeld) {
   pair.loop.poll();
 }
 
+TEST(Connection, AfterItWasBrokenOffCallsFailAndNotificationsAreDropped) {
+  Pair pair(std::make_shared<rpc::Router>());
+  pair.client->abort();
+  std::optional<Result<int>> outcome;
+  pair.client->peer().call<int>("late", Text{.text = "x"},
+                                [&](Result<int> result) { outcome = std::move(result); });
+  ASSERT_TRUE(outcome.has_value());
+  ASSERT_FALSE(*outcome);
+  EXPECT_EQ(outcome->error().code, rpc::code::connection_closed);
+  pair.client->peer().notify("late", Text{.text = "x"});
+  EXPECT_FALSE(pair.client->peer().has_fields());
+  rpc::Batch batch = pair.client->peer().batch();
+  batch.notify("late", Text{.text = "x"});
+  batch.send();
+  for (int i = 0; i < 10; ++i) pair.loop.poll();
+}
+
 }  // namespace
 }  // namespace godwit

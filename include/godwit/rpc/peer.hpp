@@ -262,7 +262,7 @@ class GODWIT_API Peer final : public Receiver {
   /// Requests of the other side whose answer is still to come.
   std::size_t in_flight() const noexcept;
   /// Whether the carrier has a place for CallOptions::fields.
-  bool has_fields() const noexcept { return output_.has_fields(); }
+  bool has_fields() const noexcept { return !closed() && output_.has_fields(); }
   /// As given; for what changes see rules() and user().
   const PeerOptions& options() const noexcept;
   const Rules& rules() const noexcept;
