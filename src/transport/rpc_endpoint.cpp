@@ -41,7 +41,8 @@ struct RpcEndpoint::State {
         router(std::move(router_)),
         peer(std::move(peer_)),
         options(std::move(options_)),
-        sweep(loop_, [this] { gone.clear(); }) {}
+        sweep(loop_, [this] { gone.clear(); }),
+        last(loop_, [] {}) {}
 
   Loop& loop;
   std::shared_ptr<const rpc::Router> router;
@@ -51,6 +52,7 @@ struct RpcEndpoint::State {
   std::list<std::unique_ptr<Lane>> idle;
   std::list<std::unique_ptr<Lane>> gone;  // until nothing of them is on the stack
   Wakeup sweep;
+  Wakeup last;  // keeps this until nothing of it is on the stack
   bool draining = false;
 
   http::Fields fields_for(const http::Request& request) const {
@@ -98,6 +100,7 @@ struct RpcEndpoint::State {
 
   Lane& lane();
   void settle(Lane& lane) noexcept;
+  void end() noexcept;
 };
 
 /// Carries one request at a time to its own peer, and the answer back.
@@ -240,12 +243,26 @@ void RpcEndpoint::State::settle(Lane& lane) noexcept {
   sweep.signal();
 }
 
+/// The end of the endpoint: no handler is heard any more.
+void RpcEndpoint::State::end() noexcept {
+  while (!busy.empty()) {
+    Lane& lane = *busy.front();
+    lane.give_up(0);
+    lane.end_without_answer();
+  }
+  idle.clear();
+}
+
 RpcEndpoint::RpcEndpoint(Loop& loop, std::shared_ptr<const rpc::Router> router,
                          rpc::PeerOptions options, RpcEndpointOptions endpoint)
-    : state_(std::make_unique<State>(loop, std::move(router), std::move(options),
+    : state_(std::make_shared<State>(loop, std::move(router), std::move(options),
                                      std::move(endpoint))) {}
 
-RpcEndpoint::~RpcEndpoint() = default;
+RpcEndpoint::~RpcEndpoint() {
+  State& state = *state_;
+  state.end();
+  state.last.signal(std::move(state_));
+}
 
 std::optional<http::Response> RpcEndpoint::on_head(const http::Request& request) {
   // Nothing is worth reading that will be refused.

@@ -8,6 +8,7 @@
 #include "godwit/http/http_server.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/listener.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/transport/rpc_endpoint.hpp"
 #include "godwit/transport/socket.hpp"
 #include "godwit/transport/stdio.hpp"
@@ -33,7 +34,12 @@ struct Front {
 
 struct RpcServer::State : std::enable_shared_from_this<State> {
   State(Loop& loop_, std::shared_ptr<const rpc::Router> router_, rpc::PeerOptions options_)
-      : loop(loop_), router(std::move(router_)), options(std::move(options_)) {}
+      : loop(loop_),
+        router(std::move(router_)),
+        options(std::move(options_)),
+        tell_closed(loop_, [this] {
+          if (auto callback = std::exchange(done, nullptr)) callback();
+        }) {}
 
   Loop& loop;
   std::shared_ptr<const rpc::Router> router;
@@ -44,6 +50,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   Clients* served = nullptr;                      // those of serve()
   std::optional<Error> stdio_failure;
   Function<void()> done;
+  Wakeup tell_closed;
   bool closing = false;
 
   Clients& new_clients() {
@@ -60,6 +67,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
 
   OnTransport acceptor(Clients& into) {
     return [this, &into](std::unique_ptr<rpc::Transport> transport, const std::string&) {
+      const auto self = shared_from_this();  // what is attached to a peer may destroy the server
       add(into, std::move(transport), true);
     };
   }
@@ -119,7 +127,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   void finish_if_done() {
     if (!closing || connections() > 0 || !done) return;
     if (!std::ranges::all_of(fronts, [](const auto& front) { return front->drained; })) return;
-    loop.post([callback = std::exchange(done, nullptr)]() mutable { callback(); });
+    tell_closed.signal(shared_from_this());
   }
 
   std::size_t connections() const noexcept {

@@ -56,5 +56,48 @@ TEST(RpcEndpoint, RequestsMayEndEachOtherWhileAllAreDrained) {
   loop.poll();
 }
 
+TEST(RpcEndpoint, AHandlerMayDestroyIt) {
+  using OnStop = std::stop_callback<std::function<void()>>;
+  Loop loop;
+  std::optional<RpcEndpoint> endpoint;
+  std::vector<rpc::Reply<int>> replies;
+  std::vector<std::unique_ptr<OnStop>> stops;
+  auto router = std::make_shared<rpc::Router>();
+  router->on("end", [&] {
+    endpoint.reset();
+    return "ended";
+  });
+  router->on("later", [&](rpc::Reply<int> reply) { replies.push_back(std::move(reply)); });
+  router->on("stops", [&](rpc::Reply<int> reply) {
+    stops.push_back(std::make_unique<OnStop>(reply.cancelled(), [&] { endpoint.reset(); }));
+    replies.push_back(std::move(reply));
+  });
+  router->use({.after = [&](rpc::Outcome& outcome) {
+    if (outcome.method() == "later") endpoint.reset();
+  }});
+  const auto send = [&](std::string_view method, FakeExchange& exchange) {
+    if (!endpoint) endpoint.emplace(loop, router);
+    FakeRequest request = call(method);
+    endpoint->on_request(request.get(), exchange);
+  };
+  FakeExchange plain, later, stops_late, other;
+  send("end", plain);
+  EXPECT_FALSE(endpoint);
+  EXPECT_FALSE(plain.waiting());
+  send("later", later);
+  send("later", other);
+  replies.at(0)(1);
+  for (int i = 0; i < 10; ++i) loop.poll();
+  EXPECT_FALSE(endpoint);
+  EXPECT_FALSE(later.waiting());
+  EXPECT_FALSE(other.waiting());
+  send("stops", stops_late);
+  stops_late.go();
+  EXPECT_FALSE(endpoint);
+  for (int i = 0; i < 10; ++i) loop.poll();
+  stops.clear();
+  for (int i = 0; i < 10; ++i) loop.poll();
+}
+
 }  // namespace
 }  // namespace godwit

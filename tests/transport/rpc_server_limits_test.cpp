@@ -288,5 +288,24 @@ TEST(SocketLimits, ConnectionsOfOneAddress) {
   }
 }
 
+// Whoever is told that a client gave way may destroy the server.
+TEST_P(RpcServerLimits, MakingRoomMayDestroyTheServer) {
+  const Limits limits{.connections = 1};
+  Crowd crowd(limits, GetParam());
+  crowd.server.reset();
+  rpc::PeerOptions options{.limits = limits, .clock = &crowd.clock};
+  options.ended = [&](const Error&) { crowd.server.reset(); };
+  crowd.server.emplace(crowd.loop, crowd.router, std::move(options));
+  const Address any{.host = "127.0.0.1", .port = 0};
+  crowd.address = (GetParam() == Kind::tcp ? crowd.server->listen_tcp(any)
+                                           : crowd.server->listen_ws(any))
+                      .value();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  while (crowd.server && clients.size() < 150) clients.push_back(crowd.connect());
+  EXPECT_FALSE(crowd.server);
+  EXPECT_TRUE(clients.front()->wait_end());
+  EXPECT_TRUE(clients.back()->wait_end());
+}
+
 }  // namespace
 }  // namespace godwit

@@ -12,8 +12,8 @@
 // A client that goes away takes its requests back. Handlers cannot call the client: there is no way
 // to it; what they send besides their answer is dropped.
 //
-// Owner: the program; it outlives the HttpServer that it is the handler of. Threads: the one that
-// drives the loop.
+// Owner: the program; it outlives the HttpServer that it is the handler of, and may be destroyed by
+// a handler. Threads: the one that drives the loop.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,7 @@ class GODWIT_API RpcEndpoint final : public http::Handler {
  private:
   struct State;
   struct Lane;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace godwit::inline v0
