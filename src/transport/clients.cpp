@@ -71,19 +71,27 @@ bool Clients::make_room() {
     if (found == heard_.end() && silent_.empty()) return false;
     if (found == heard_.end()) found = silent_.begin();
   }
-  move(found, State::leaving);
+  const std::shared_ptr<Clients*> self = self_;  // what is told may destroy this
   found->connection.abort();
+  if (*self) move(found, State::leaving);
   return true;
+}
+
+/// In order, or at once if there is no memory for that.
+void Clients::close(List::iterator client) {
+  const std::shared_ptr<Clients*> self = self_;  // closing may run any code
+  move(client, State::leaving);
+  try {
+    client->connection.close();
+  } catch (...) {
+    if (*self) client->connection.abort();
+  }
 }
 
 void Clients::close_all() {
   timer_.cancel();
   for (List* list : {&silent_, &heard_}) {
-    while (!list->empty()) {
-      const List::iterator first = list->begin();
-      move(first, State::leaving);
-      first->connection.close();
-    }
+    while (!list->empty()) close(list->begin());
   }
 }
 
@@ -98,9 +106,7 @@ void Clients::close_late() {
   const TimePoint now = clock_.now();
   const std::shared_ptr<Clients*> self = self_;  // closing may run any code
   while (!silent_.empty() && now - silent_.front().since >= limits_.first_message_time) {
-    const List::iterator first = silent_.begin();
-    move(first, State::leaving);
-    first->connection.close();
+    close(silent_.begin());
     if (!*self) return;
   }
   watch();

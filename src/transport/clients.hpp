@@ -47,6 +47,7 @@ class Clients {
 
   List& list_of(State state) noexcept;
   void move(List::iterator client, State to) noexcept;
+  void close(List::iterator client);
   void watch();
   void close_late();
 
