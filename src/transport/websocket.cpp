@@ -267,7 +267,12 @@ void WebSocketTransport::finish(const rpc::Outbound& message) {
     out_.text() += std::exchange(control_, {});
     out_.finish_message();
   }
-  // Judged before this message: a single large answer is no fault of the peer.
+  survive([&] { write_soon(waiting); });
+}
+
+/// `waiting` bytes were not written before this message: a single large answer is no fault of the
+/// peer.
+void WebSocketTransport::write_soon(std::size_t waiting) {
   if (blocked_ && waiting > 4 * limits_.output_queue_bytes) {
     return break_off(error("the other side does not read: " + std::to_string(waiting) +
                            " bytes are waiting for it; the connection is closed"));
@@ -325,15 +330,17 @@ void WebSocketTransport::write_out() {
 
 void WebSocketTransport::watch_stall() {
   if (phase_ != Phase::idle && phase_ != Phase::open) return;
-  patience_.start(limits_.write_stall, [this] {
-    if (phase_ != Phase::open) return;
-    const std::size_t waiting = unsent();
-    blocked_ = false;
-    write_out();  // on_writable() comes only when there is much room
-    if (phase_ != Phase::open || unsent() < waiting) return;
-    break_off(error("the other side does not read: it took none of the " + std::to_string(waiting) +
-                    " bytes that are waiting for it in time; the connection is closed"));
-  });
+  patience_.start(limits_.write_stall, [this] { survive([&] { check_stall(); }); });
+}
+
+void WebSocketTransport::check_stall() {
+  if (phase_ != Phase::open) return;
+  const std::size_t waiting = unsent();
+  blocked_ = false;
+  write_out();  // on_writable() comes only when there is much room
+  if (phase_ != Phase::open || unsent() < waiting) return;
+  break_off(error("the other side does not read: it took none of the " + std::to_string(waiting) +
+                  " bytes that are waiting for it in time; the connection is closed"));
 }
 
 void WebSocketTransport::on_writable() {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "godwit/http/response_parser.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/transport/websocket.hpp"
 #include "http/dial.hpp"
 #include "websocket_handshake.hpp"
@@ -20,7 +22,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         options(options_),
         timer(loop_),
         parser(options_.websocket.limits),
-        key(detail::transport::websocket_key()) {}
+        key(detail::transport::websocket_key()),
+        drop_stream(loop_, [this] { stream.reset(); }) {}
 
   Loop& loop;
   http::Url url;
@@ -32,7 +35,20 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   std::string key;
   std::string out;
   std::optional<Stream> stream;
+  Wakeup drop_stream;
   bool over = false;
+
+  /// Runs something of this attempt from the loop. The end of memory is its outcome.
+  template <class F>
+  void survive(F&& run) {
+    const auto self = shared_from_this();
+    try {
+      run();
+    } catch (const std::bad_alloc&) {
+      if (over) throw;  // by whoever was told the outcome
+      finish(Error{.message = "out of memory"});  // short enough to need none
+    }
+  }
 
   void start() {
     ConnectOptions& connect = options.connect;
@@ -61,7 +77,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
                          .tunnel = true,
                          .limits = options.websocket.limits};
     dial.emplace(loop, url, std::move(to), [weak = weak_from_this()](Result<Stream> connection) {
-      if (const auto self = weak.lock()) self->connected(std::move(connection));
+      const auto self = weak.lock();
+      if (self) self->survive([&] { self->connected(std::move(connection)); });
     });
   }
 
@@ -70,29 +87,45 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     stream.emplace(*std::move(connection));
     stream->set_handler(*this);
     timer.start(options.websocket.limits.ws_handshake_time, [this] {
-      finish(error("the server did not answer the WebSocket handshake in time"));
+      survive(
+          [&] { finish(error("the server did not answer the WebSocket handshake in time")); });
     });
     parser.begin("GET");
-    on_writable();
+    write();
     if (!over) stream->resume();
   }
 
-  void on_writable() override {
+  void write() {
     if (over || out.empty()) return;
     auto put = stream->write_some(out);
     if (!put) return;  // what the server said, or that it is gone, is seen when reading
     out.erase(0, *put);
   }
-  std::span<char> on_space() override { return parser.prepare(); }
-  void on_data(std::size_t size) override {
-    parser.commit(size);
-    pump();
-  }
-  void on_end(const Result<void>& how) override {
+  void take_end(const Result<void>& how) {
     if (!how) return finish(how.error());
     parser.finish();
     pump();
     if (!over) finish(error("the server closed the connection inside the WebSocket handshake"));
+  }
+
+  void on_writable() override {
+    survive([&] { write(); });
+  }
+  std::span<char> on_space() override {
+    static thread_local char discarded[4096];
+    std::span<char> space;
+    survive([&] { space = parser.prepare(); });
+    return space.empty() ? discarded : space;
+  }
+  void on_data(std::size_t size) override {
+    if (over) return;
+    survive([&] {
+      parser.commit(size);
+      pump();
+    });
+  }
+  void on_end(const Result<void>& how) override {
+    survive([&] { take_end(how); });
   }
 
   void pump() {
@@ -129,9 +162,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   void finish(Result<std::unique_ptr<rpc::Transport>> outcome) {
     if (std::exchange(over, true)) return;
     timer.cancel();
-    const auto self = shared_from_this();
     // The stream may be in the middle of a callback to this: all of it goes later.
-    loop.post([self] { self->stream.reset(); });
+    drop_stream.signal(shared_from_this());
     OnConnected call = std::exchange(done, nullptr);
     if (call) call(std::move(outcome));
   }

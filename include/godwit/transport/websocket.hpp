@@ -118,7 +118,9 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   std::optional<std::uint32_t> mask() const;
   void frame(std::size_t begin, WebSocketOpcode opcode);
   void write_out();
+  void write_soon(std::size_t waiting);
   void watch_stall();
+  void check_stall();
   void drop_output() noexcept;
   void broken(Error reason);
   void start_closing(Error reason, std::uint16_t code, std::string_view words);
