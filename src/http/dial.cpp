@@ -1,5 +1,6 @@
 #include "dial.hpp"
 
+#include <new>
 #include <utility>
 
 namespace godwit::inline v0::http {
@@ -9,6 +10,16 @@ namespace {
 Error cannot(const Url& url, std::string_view why) {
   return Error{.message = "cannot connect to " + url.origin() + ": " + std::string(why),
                .cause = Cause::not_connected};
+}
+
+/// What `make` gives, or that there is no memory for it.
+template <class Make>
+Result<Stream> outcome_of(Make&& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return Error{.message = "out of memory", .cause = Cause::not_connected};
+  }
 }
 
 }  // namespace
@@ -22,7 +33,7 @@ Dial::Dial(Loop& loop, Url url, DialOptions options, Done done)
       timer_(loop) {
   const Url& to = options_.proxy ? options_.proxy->url : url_;
   const Duration timeout = options_.connect.timeout;
-  timer_.start(timeout, [this] { finish(cannot(url_, "no answer in time")); });
+  timer_.start(timeout, [this] { fail("no answer in time"); });
   connector_.tcp(
       Address{.host = to.host, .port = to.port},
       [this](Result<Stream> stream) { on_connected(std::move(stream)); },
@@ -36,6 +47,14 @@ Dial::~Dial() {
 void Dial::on_connected(Result<Stream> stream) {
   const bool tunnel = options_.tunnel || options_.connect.tls;
   if (!stream || !options_.proxy || !tunnel) return finish(std::move(stream));
+  try {
+    open_tunnel(*std::move(stream));
+  } catch (const std::bad_alloc&) {
+    fail("out of memory");
+  }
+}
+
+void Dial::open_tunnel(Stream stream) {
   const std::string to =
       (url_.host.find(':') == url_.host.npos ? url_.host : "[" + url_.host + "]") + ":" +
       std::to_string(url_.port);
@@ -44,7 +63,7 @@ void Dial::on_connected(Result<Stream> stream) {
     wire_ += "Proxy-Authorization: " + authorization + "\r\n";
   }
   wire_ += "\r\n";
-  tunnel_ = std::make_shared<Link>(loop_, *std::move(stream), options_.limits);
+  tunnel_ = std::make_shared<Link>(loop_, std::move(stream), options_.limits);
   tunnel_->send(*this, "CONNECT", wire_);
 }
 
@@ -52,23 +71,33 @@ void Dial::on_head(int status, FieldsView) { status_ = status; }
 void Dial::on_body(std::string_view) {}
 
 void Dial::on_done() {
+  finish(outcome_of([&] { return through_tunnel(); }));
+}
+
+Result<Stream> Dial::through_tunnel() {
   if (status_ / 100 != 2) {
-    return finish(cannot(url_, "the proxy " + options_.proxy->url.origin() + " answered " +
-                                   std::to_string(status_)));
+    return cannot(url_, "the proxy " + options_.proxy->url.origin() + " answered " +
+                            std::to_string(status_));
   }
   if (!tunnel_->rest().empty()) {
-    return finish(cannot(url_, "it talks before it was asked, through the proxy"));
+    return cannot(url_, "it talks before it was asked, through the proxy");
   }
   const auto tunnel = std::exchange(tunnel_, nullptr);
-  if (!options_.connect.tls) return finish(tunnel->take());
+  if (!options_.connect.tls) return tunnel->take();
   // The handshake goes on by itself; if it fails, the request does.
   const std::string& name = options_.connect.server_name;
-  finish(
-      tls_connect(loop_, tunnel->take(), *options_.connect.tls, name.empty() ? url_.host : name));
+  return tls_connect(loop_, tunnel->take(), *options_.connect.tls, name.empty() ? url_.host : name);
 }
 
 void Dial::on_broken(Error why) {
-  finish(cannot(url_, "the proxy " + options_.proxy->url.origin() + " gave up: " + why.message));
+  finish(outcome_of([&]() -> Result<Stream> {
+    return cannot(url_,
+                  "the proxy " + options_.proxy->url.origin() + " gave up: " + why.message);
+  }));
+}
+
+void Dial::fail(std::string_view why) {
+  finish(outcome_of([&]() -> Result<Stream> { return cannot(url_, why); }));
 }
 
 void Dial::finish(Result<Stream> stream) {

@@ -42,11 +42,14 @@ class GODWIT_API Dial final : private Link::User {
 
  private:
   void on_connected(Result<Stream> stream);
+  void open_tunnel(Stream stream);
+  Result<Stream> through_tunnel();
   void on_head(int status, FieldsView fields) override;
   void on_body(std::string_view piece) override;
   void on_done() override;
   void on_broken(Error why) override;
 
+  void fail(std::string_view why);
   void finish(Result<Stream> stream);
 
   Loop& loop_;

@@ -192,6 +192,19 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
         repeatable(is_repeatable(request)) {}
   ~Fetch() { drop(); }
 
+  /// Runs something of this request from the loop. The end of memory is its outcome.
+  template <class F>
+  void survive(F&& run) {
+    const auto self = shared_from_this();
+    try {
+      run();
+    } catch (const std::bad_alloc&) {
+      if (done) throw;  // by whoever was told the outcome
+      if (link) std::exchange(link, nullptr)->close();
+      finish(Error{.message = "out of memory"});  // short enough to need none
+    }
+  }
+
   void start() {
     if (auto wrong = mistake(request)) return finish(*std::move(wrong));
     Result<std::optional<Proxy>> found = client->proxies.find(request.url);
@@ -220,8 +233,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
                    .connect = {.timeout = client->options.connect_timeout, .tls = std::move(tls)},
                    .limits = client->options.limits};
     dial.emplace(client->loop, request.url, std::move(to), [this](Result<Stream> stream) {
-      const auto self = shared_from_this();
-      on_connected(std::move(stream));
+      survive([&] { on_connected(std::move(stream)); });
     });
   }
 
@@ -247,7 +259,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
     skipped += piece.size();
     if (skipped <= most_skipped) return;
     std::exchange(link, nullptr)->close();
-    follow();
+    survive([&] { follow(); });
   }
 
   /// Where to go instead, if the program wants that and it is allowed.
@@ -282,14 +294,16 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
     } else {
       used->close();
     }
-    if (next) return follow();
+    if (next) return survive([&] { follow(); });
     finish({});
   }
 
   void on_broken(Error why) override {
     const auto self = shared_from_this();
     const std::shared_ptr<Link> used = std::exchange(link, nullptr);
-    if (reused && !used->heard() && (repeatable || !used->sent())) return connect();
+    if (reused && !used->heard() && (repeatable || !used->sent())) {
+      return survive([&] { connect(); });
+    }
     try {
       why.message = request.url.origin() + ": " + why.message;
     } catch (const std::bad_alloc&) {  // which is told as it is, then
@@ -370,7 +384,7 @@ FetchHandle HttpClient::fetch(HttpRequest request, HttpCallbacks callbacks) {
       std::make_shared<FetchHandle::Fetch>(state_, std::move(request), std::move(callbacks));
   state_->loop.post([weak = std::weak_ptr(fetch)] {
     const auto self = weak.lock();
-    if (self && !self->done) self->start();
+    if (self && !self->done) self->survive([&] { self->start(); });
   });
   return FetchHandle(std::move(fetch));
 }
