@@ -80,8 +80,7 @@ class Answers {
   /// far as its maker knows.
   void sent(std::string_view message, bool intact) {
     trace("->", message);
-    godwit::json::Document document;
-    const auto text = document.parse(message, godwit::json::ParseOptions::from({}));
+    const auto text = document_.parse(message, godwit::json::ParseOptions::from({}));
     if (!text) return;  // answered without an id, or not at all
     if (!text->is_array()) return note(*text, intact);
     for (const auto entry : text->items()) note(entry, false);
@@ -173,6 +172,7 @@ class Answers {
     check(++request.answered <= request.asked, "answered more often than asked", text);
   }
 
+  godwit::json::Document document_;
   std::map<std::string, Request> requests_;
 };
 

@@ -22,7 +22,8 @@ using Names = std::initializer_list<std::string_view>;
 /// The bytes of the fuzzer, one after the other. Once they are used up every choice is the first.
 class Choices {
  public:
-  explicit Choices(std::string_view bytes) : bytes_(bytes) {}
+  explicit Choices(std::string_view bytes)
+      : bytes_(bytes), left_(bytes.size() % 16 == 15 ? 192u << 10 : 4u << 10) {}
 
   bool empty() const { return bytes_.empty(); }
   /// A number below `count`.
@@ -34,8 +35,8 @@ class Choices {
   bool once_in(std::size_t in) { return next() % in == in - 1; }
   std::string_view of(Names names) { return names.begin()[below(names.size())]; }
 
-  /// How much of something large may still be made. It keeps an input within what a fuzzer can try
-  /// a few hundred times in a second.
+  /// How much of something large may still be made. It is little for most inputs, by their length,
+  /// so that a fuzzer can try many of them in a second.
   std::size_t large(std::size_t bytes) {
     const std::size_t granted = std::min(bytes, left_);
     left_ -= granted;
@@ -51,7 +52,7 @@ class Choices {
   }
 
   std::string_view bytes_;
-  std::size_t left_ = 192u << 10;
+  std::size_t left_;
 };
 
 inline std::string quoted(std::string_view text) { return godwit::json::quote(text); }
