@@ -28,7 +28,7 @@ void Conversation::expire(TimePoint now) {
 }
 
 void Conversation::rearm() {
-  if (!peer_) return;  // it is just being made
+  if (!peer_ || endpoint_.orphaned) return;  // it is just being made, or nobody looks any more
   std::optional<TimePoint> next = own_deadline();
   if (const auto other = peer_->next_deadline(); other && (!next || *other < *next)) next = other;
   if (next == armed_) return;

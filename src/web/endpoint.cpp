@@ -130,15 +130,20 @@ Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
 }
 
 Endpoint::Impl::~Impl() {
-  ready->close();
   ++depth;  // what ends now is not looked after any more
-  // One at a time: code of the program may end others meanwhile.
-  while (!sessions.empty()) {
-    auto last = sessions.extract(sessions.begin());
-    last.mapped()->end();
-  }
-  while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
+}
+
+/// Code of the program may end others meanwhile, but they are put away after this.
+void Endpoint::Impl::close() noexcept {
   if (group) group->members[shard].endpoint = nullptr;
+  ready->close();
+  for (const auto& [id, session] : sessions) {
+    session->end();
+    end(*session);
+  }
+  for (const auto& [id, session] : sse_sessions) session->fail();
+  for (const auto& lane : busy_lanes) lane->fail();
+  while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
 }
 
 // Requests.
@@ -503,8 +508,13 @@ void Endpoint::Impl::tell_numbers() noexcept {
 }
 
 Endpoint::Endpoint(Server& server, EndpointOptions options)
-    : impl_(std::make_unique<Impl>(server, std::move(options))) {}
-Endpoint::~Endpoint() = default;
+    : impl_(new Impl(server, std::move(options))) {}
+
+Endpoint::~Endpoint() {
+  const Impl::Entered last(*impl_);
+  impl_->orphaned = true;
+  impl_->close();
+}
 
 void Endpoint::on_request(const http::Request& request, http::Exchange& exchange) {
   const Impl::Entered entered(*impl_);
@@ -523,31 +533,33 @@ std::optional<TimePoint> Endpoint::next_deadline() const {
 }
 
 void Endpoint::expire(TimePoint now) {
-  const Impl::Entered entered(*impl_);
+  Impl& impl = *impl_;  // code of the program may destroy the Endpoint
+  const Impl::Entered entered(impl);
   // Not more than there are now, so that this ends whatever is armed anew.
-  for (std::size_t most = impl_->deadlines.size(); most > 0; --most) {
-    if (impl_->deadlines.empty() || impl_->deadlines.begin()->first > now) break;
-    Conversation& due = *impl_->conversations.at(impl_->deadlines.begin()->second);
-    impl_->survive(due, [&] { due.expire(now); });
+  for (std::size_t most = impl.deadlines.size(); most > 0 && !impl.orphaned; --most) {
+    if (impl.deadlines.empty() || impl.deadlines.begin()->first > now) break;
+    Conversation& due = *impl.conversations.at(impl.deadlines.begin()->second);
+    impl.survive(due, [&] { due.expire(now); });
   }
 }
 
 void Endpoint::process() {
-  const Impl::Entered entered(*impl_);
+  Impl& impl = *impl_;  // code of the program may destroy the Endpoint
+  const Impl::Entered entered(impl);
   // Not more than there are now, so that this ends whatever is ready anew.
-  for (std::size_t most = impl_->ready->size(); most > 0; --most) {
-    const auto number = impl_->ready->take();
+  for (std::size_t most = impl.ready->size(); most > 0; --most) {
+    const auto number = impl.ready->take();
     if (!number) break;
-    const auto found = impl_->conversations.find(*number);
-    if (found == impl_->conversations.end()) continue;
+    const auto found = impl.conversations.find(*number);
+    if (found == impl.conversations.end()) continue;
     Conversation& conversation = *found->second;
-    impl_->survive(conversation, [&] {
+    impl.survive(conversation, [&] {
       conversation.peer().process();
       conversation.processed();
       conversation.rearm();
     });
   }
-  impl_->ready->wake_for_the_rest();
+  impl.ready->wake_for_the_rest();
 }
 
 void Endpoint::listens_on(const Address& address) {
@@ -557,16 +569,18 @@ void Endpoint::listens_on(const Address& address) {
 }
 
 void Endpoint::drain() {
-  const Impl::Entered entered(*impl_);
-  impl_->draining = true;
+  Impl& impl = *impl_;  // code of the program may destroy the Endpoint
+  const Impl::Entered entered(impl);
+  impl.draining = true;
   // Code of the program may begin and end others meanwhile: those there are now, by number.
   std::vector<std::uint64_t> numbers;
-  for (const auto& [number, conversation] : impl_->conversations) numbers.push_back(number);
+  for (const auto& [number, conversation] : impl.conversations) numbers.push_back(number);
   for (const std::uint64_t number : numbers) {
-    const auto found = impl_->conversations.find(number);
-    if (found == impl_->conversations.end()) continue;
+    if (impl.orphaned) break;
+    const auto found = impl.conversations.find(number);
+    if (found == impl.conversations.end()) continue;
     Conversation& conversation = *found->second;
-    impl_->survive(conversation, [&] { conversation.drain(); });
+    impl.survive(conversation, [&] { conversation.drain(); });
   }
 }
 

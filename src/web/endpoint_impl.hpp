@@ -133,14 +133,15 @@ struct Endpoint::Impl {
 
   // Conversations.
 
-  /// A call from outside, on the stack. Code of the program may run in it that calls again; what
-  /// ends meanwhile is put away when the outermost call is over, whether it returns or throws.
+  /// A call from outside, on the stack. Code of the program may run in it that calls again, or
+  /// destroys the Endpoint; what ends meanwhile is put away when the outermost call is over, whether
+  /// it returns or throws.
   class Entered {
    public:
     explicit Entered(Impl& impl) noexcept : impl_(impl) { ++impl_.depth; }
     ~Entered() {
       if (impl_.depth == 1) impl_.settle();
-      --impl_.depth;
+      if (--impl_.depth == 0 && impl_.orphaned) delete &impl_;
     }
     Entered(const Entered&) = delete;
     Entered& operator=(const Entered&) = delete;
@@ -149,6 +150,8 @@ struct Endpoint::Impl {
     Impl& impl_;
   };
 
+  /// The Endpoint is being destroyed: ends everything.
+  void close() noexcept;
   /// Runs something of a conversation. What it throws, which is the end of memory, ends this
   /// conversation and nothing else.
   template <class F>
@@ -215,7 +218,8 @@ struct Endpoint::Impl {
   std::size_t shard = 0;                              // its place in the group
   std::unordered_set<std::shared_ptr<detail::web::Relay>> relays;
   bool draining = false;
-  unsigned depth = 0;  // of calls from outside on the stack
+  unsigned depth = 0;     // of calls from outside on the stack
+  bool orphaned = false;  // the Endpoint is gone; the last Entered deletes this
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 };

@@ -24,7 +24,8 @@ struct Share {
         clock(clock_),
         timer(loop_),
         wake(loop_, [this] { endpoint->process(); }),
-        arm_again(loop_, [this] { arm(); }) {}
+        arm_again(loop_, [this] { arm(); }),
+        begin_drain(loop_, [this] { drain(); }) {}
   ~Share() {
     *self = nullptr;
     http.reset();  // its connections call the endpoint
@@ -39,11 +40,22 @@ struct Share {
     const Duration wait = std::max<Duration>(*next - clock->now(), Duration::zero());
     try {
       timer.start(wait, [this] {
+        const std::shared_ptr<Share*> alive = self;
         endpoint->expire(clock->now());
-        arm();
+        if (*alive) arm();
       });
     } catch (...) {  // no memory for a moment; nobody may be forgotten for that
       arm_again.signal();
+    }
+  }
+
+  void drain() noexcept {
+    const std::shared_ptr<Share*> alive = self;
+    try {
+      endpoint->drain();
+      if (*alive) http->drain(drained, drain_time);
+    } catch (...) {  // no memory for a moment
+      if (*alive) begin_drain.signal();
     }
   }
 
@@ -52,7 +64,10 @@ struct Share {
   Timer timer;
   Wakeup wake;
   Wakeup arm_again;
-  std::shared_ptr<Share*> self = std::make_shared<Share*>(this);  // for work that is posted
+  Wakeup begin_drain;
+  Duration drain_time{};                                          // with
+  std::function<void()> drained;                                  // set before it is signalled
+  std::shared_ptr<Share*> self = std::make_shared<Share*>(this);  // emptied by ~Share
   std::optional<Endpoint> endpoint;
   std::optional<http::HttpServer> http;
 };
@@ -60,19 +75,23 @@ struct Share {
 }  // namespace
 
 struct WebServer::State {
+  explicit State(Loop& first)
+      : tell_drained(first, [this] {
+          if (auto done = std::exchange(drained, nullptr)) done();
+        }) {}
+
   std::vector<std::unique_ptr<Loop>> loops;  // beside the given one
   std::shared_ptr<detail::web::EndpointGroup> group;
   std::vector<std::unique_ptr<Share>> shares;  // the first one on the given loop
   std::vector<std::thread> threads;
   std::string url;
-  std::size_t draining = 0;
+  std::atomic<std::size_t> draining = 0;  // of the shares
   std::shared_ptr<std::atomic<std::size_t>> body_bytes =
       std::make_shared<std::atomic<std::size_t>>(0);
   Function<void()> drained;
-  std::shared_ptr<State*> anchor = std::make_shared<State*>(this);  // used on the first thread
+  Wakeup tell_drained;
 
   ~State() {
-    *anchor = nullptr;
     for (const auto& loop : loops) loop->stop();
     for (std::thread& thread : threads) thread.join();
     for (const auto& share : shares) share->http.reset();
@@ -153,7 +172,7 @@ Result<WebServer> WebServer::listen(Loop& loop, Server& server, const Address& a
         "stateful clients only (EndpointOptions::stateless)");
   }
   options.threads = std::clamp(options.threads, 1u, 256u);  // a session says whose it is in a byte
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<State>(loop);
   if (Result<void> added = state->add(loop, server, address, options); !added) {
     return std::move(added).error();
   }
@@ -180,22 +199,12 @@ void WebServer::drain(Function<void()> done, Duration most) {
   State* const state = state_.get();
   state->drained = std::move(done);
   state->draining = state->shares.size();
-  Loop& first = state->shares.front()->loop;
   for (const auto& share : state->shares) {
-    share->loop.post([weak = std::weak_ptr(share->self), anchor = state->anchor, most, &first] {
-      const auto alive = weak.lock();
-      if (!alive || !*alive) return;
-      (*alive)->endpoint->drain();
-      (*alive)->http->drain(
-          [anchor, &first] {
-            first.post([anchor] {
-              State* const there = *anchor;
-              if (!there || --there->draining > 0 || !there->drained) return;
-              std::exchange(there->drained, nullptr)();
-            });
-          },
-          most);
-    });
+    share->drain_time = most;
+    share->drained = [state] {
+      if (--state->draining == 0) state->tell_drained.signal();
+    };
+    share->begin_drain.signal();
   }
 }
 

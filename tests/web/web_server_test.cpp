@@ -293,5 +293,46 @@ TEST_F(WebServing, AServerThatIsDestroyedLeavesNothingBehind) {
   EXPECT_TRUE(client->wait_end());
 }
 
+TEST_F(WebServing, AHandlerMayDestroyTheServer) {
+  for (const unsigned threads : {1u, 2u}) {
+    // With two threads only handlers on the first may, which is the one that drives the loop.
+    server.tool("end" + std::to_string(threads), "", [this] {
+      if (loop.on_loop_thread()) web.reset();
+      return "ended";
+    });
+    start({"127.0.0.1", 0}, {.threads = threads});
+    auto other = connect();
+    other->send(modern_tool("wait"));
+    ASSERT_TRUE(run_until(loop, [&] { return !parked.replies.empty(); }));
+    while (web) {
+      auto client = connect();
+      client->send(modern_tool("end" + std::to_string(threads)));
+      EXPECT_TRUE(client->wait([&] { return !client->in.empty() || client->ended; }));
+    }
+    EXPECT_TRUE(other->wait_end());
+    parked.replies.clear();
+  }
+}
+
+TEST_F(WebServing, ALateAnswerMayDestroyTheServer) {
+  server.use({.after = [this](rpc::Outcome& outcome) {
+    if (outcome.method() == "tools/call") web.reset();
+  }});
+  auto client = connect();
+  client->send(modern_tool("wait"));
+  ASSERT_TRUE(run_until(loop, [&] { return parked.replies.size() == 1; }));
+  parked.replies[0]("late");
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_FALSE(web.has_value());
+}
+
+TEST_F(WebServing, WhoeverIsToldThatItIsDrainedMayDestroyTheServer) {
+  for (const unsigned threads : {1u, 3u}) {
+    start({"127.0.0.1", 0}, {.threads = threads});
+    web->drain([this] { web.reset(); });
+    EXPECT_TRUE(run_until(loop, [&] { return !web.has_value(); }));
+  }
+}
+
 }  // namespace
 }  // namespace godwit::inline v0

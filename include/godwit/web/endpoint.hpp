@@ -3,9 +3,10 @@
 // through the Exchange of each, time passes through expire(). HttpServer brings requests; so can
 // any other HTTP stack.
 //
-// Owner: the program. The server outlives it. Threads: one at a time for everything. Only handlers
-// that answer from other threads reach it from there: EndpointOptions::wake is called then, upon
-// which the host calls process() on the endpoint's thread.
+// Owner: the program. The server outlives it. It may be destroyed by what it calls, such as a
+// handler. Threads: one at a time for everything. Only handlers that answer from other threads
+// reach it from there: EndpointOptions::wake is called then, upon which the host calls process() on
+// the endpoint's thread.
 #pragma once
 
 #include <cstddef>
@@ -90,7 +91,7 @@ class GODWIT_API Endpoint final : public http::Handler {
   Impl& impl() noexcept { return *impl_; }
 
  private:
-  std::unique_ptr<Impl> impl_;
+  Impl* impl_;  // deletes itself, when nothing of it is on the stack any more
 };
 
 }  // namespace godwit::inline v0
