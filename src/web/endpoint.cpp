@@ -123,6 +123,7 @@ Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
       parse_options(json::ParseOptions::from(limits)),
       ready(std::make_shared<detail::web::ReadyList>(options.wake)),
       census(std::make_shared<detail::web::SessionCensus>()),
+      byte_census(std::make_shared<detail::web::SessionCensus>()),
       order(std::make_unique<detail::web::SessionOrder>()) {
   if (!options.events) options.events = std::make_shared<MemoryEventStore>(limits);
   while (options.path.size() > 1 && options.path.ends_with('/')) options.path.pop_back();

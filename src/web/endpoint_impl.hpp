@@ -174,9 +174,14 @@ struct Endpoint::Impl {
   /// has been answered.
   bool has_room(const http::Request& request, json::View message, http::Exchange& exchange);
   bool make_room(const IpAddress& client, bool share_is_full);
-  /// Ends the idle session of this client that was used longest ago, if it keeps as many bytes.
-  bool end_oldest(const IpAddress& client, std::size_t least_bytes = 0);
-  bool end_oldest_of_heaviest(std::size_t least_bytes = 0);
+  /// Ends it; false if there is none.
+  bool give_way(detail::web::HttpSession* session) noexcept;
+  /// Ends the idle session of this client that was used longest ago.
+  bool end_oldest(const IpAddress& client) noexcept;
+  bool end_oldest_of_heaviest();
+  bool too_many_bytes() const noexcept;
+  void free_bytes();
+  void run_at(std::size_t other, Function<void(Impl&)> work);
 
   Server& server;
   EndpointOptions options;
@@ -195,7 +200,8 @@ struct Endpoint::Impl {
   // Before those who are counted.
   detail::web::SharedCount open_exchanges;
   detail::web::SharedCount session_count;  // of both kinds
-  std::shared_ptr<detail::web::SessionCensus> census;
+  std::shared_ptr<detail::web::SessionCensus> census;       // of sessions
+  std::shared_ptr<detail::web::SessionCensus> byte_census;  // of what they keep
   std::unique_ptr<detail::web::SessionOrder> order;
 
   std::uint64_t last_number = 0;

@@ -31,8 +31,8 @@ void HttpSession::add_fields(http::Fields& fields) {
   fields.set(mcp::header::session, id_);
 }
 
-std::size_t HttpSession::kept_bytes() {
-  return static_cast<server::Session*>(peer().user().get())->kept().here();
+void HttpSession::count_bytes() noexcept {
+  if (place_) place_->keeps(static_cast<server::Session*>(peer().user().get())->kept().here());
 }
 
 void HttpSession::used() noexcept {
@@ -90,6 +90,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
     let_go_later_ = false;
     peer().receive(message, route);
   }
+  count_bytes();
   if (peer().closed()) {  // the session was ended meanwhile
     failed.dismiss();
     return stream->finish();

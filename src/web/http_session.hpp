@@ -35,8 +35,7 @@ class HttpSession final : public Conversation {
   void hear() noexcept { heard_ = true; }
   /// No request of it is in flight and no stream is open.
   bool idle() noexcept;
-  /// Bytes of the client's words that are kept.
-  std::size_t kept_bytes();
+  TimePoint last_used() const noexcept { return last_used_; }
   std::optional<SessionOrder::Place>& place() noexcept { return place_; }
 
   /// Requests that are not answered yet.
@@ -73,6 +72,8 @@ class HttpSession final : public Conversation {
   class OnStack;
 
   void used() noexcept;
+  /// Counts the client's words that are kept.
+  void count_bytes() noexcept;
   bool attached() const noexcept;
   EventStream* find(rpc::Route route);
   EventStream& standalone();

@@ -11,7 +11,7 @@ void SessionCensus::set_count(Row& row, std::size_t count) noexcept {
   row.place = order_.insert(std::move(node)).position;
 }
 
-void SessionCensus::add(const IpAddress& client, std::size_t shard) {
+void SessionCensus::add(const IpAddress& client, std::size_t shard, std::size_t amount) {
   const std::lock_guard lock(mutex_);
   const auto [at, fresh] = rows_.try_emplace(client);
   Row& row = at->second;
@@ -22,17 +22,18 @@ void SessionCensus::add(const IpAddress& client, std::size_t shard) {
     if (fresh) rows_.erase(at);
     throw;
   }
-  ++row.by_shard[shard];
-  set_count(row, row.place->first + 1);
+  row.by_shard[shard] += amount;
+  set_count(row, row.place->first + amount);
 }
 
-void SessionCensus::remove(const IpAddress& client, std::size_t shard) noexcept {
+void SessionCensus::remove(const IpAddress& client, std::size_t shard,
+                           std::size_t amount) noexcept {
   const std::lock_guard lock(mutex_);
   const auto at = rows_.find(client);
   if (at == rows_.end()) return;
   Row& row = at->second;
-  --row.by_shard[shard];
-  if (row.place->first > 1) return set_count(row, row.place->first - 1);
+  row.by_shard[shard] -= amount;
+  if (row.place->first > amount) return set_count(row, row.place->first - amount);
   order_.erase(row.place);
   rows_.erase(at);
 }

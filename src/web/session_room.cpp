@@ -23,8 +23,6 @@ namespace {
 
 /// Addresses that are looked at for an idle session, those that have most first.
 constexpr std::size_t most_looked_at = 64;
-/// Fewer bytes are not worth a session.
-constexpr std::size_t worth_ending = 4u << 10;
 
 }  // namespace
 
@@ -32,27 +30,63 @@ IpAddress Endpoint::Impl::client_of(const http::Request& request) const {
   return options.proxies.client_of(request).value_or(IpAddress{}).owner();
 }
 
-bool Endpoint::Impl::end_oldest(const IpAddress& client, std::size_t least_bytes) {
-  HttpSession* const session = order->oldest_idle(client);
-  if (!session || session->kept_bytes() < least_bytes) return false;
+bool Endpoint::Impl::give_way(HttpSession* session) noexcept {
+  if (!session) return false;
   session->end();
   end(*session);
   return true;
 }
 
-bool Endpoint::Impl::end_oldest_of_heaviest(std::size_t least_bytes) {
+bool Endpoint::Impl::end_oldest(const IpAddress& client) noexcept {
+  return give_way(order->oldest_idle(client));
+}
+
+bool Endpoint::Impl::end_oldest_of_heaviest() {
   for (const IpAddress& client : census->heaviest(most_looked_at)) {
-    if (end_oldest(client, least_bytes)) return true;
+    if (end_oldest(client)) return true;
   }
   return false;
 }
 
+bool Endpoint::Impl::too_many_bytes() const noexcept {
+  // The last part of the bytes is for those who come.
+  const std::size_t most = limits.process_session_bytes;
+  return server.session_bytes() > most - most / 8;
+}
+
+/// One that keeps many bytes gives way, of whoever keeps most.
+void Endpoint::Impl::free_bytes() {
+  if (!too_many_bytes()) return;
+  const std::vector<IpAddress> heaviest = byte_census->heaviest(most_looked_at);
+  for (const IpAddress& client : heaviest) {
+    if (give_way(order->oldest_heavy(client))) return;
+  }
+  for (const IpAddress& client : heaviest) {
+    const auto other = group ? byte_census->elsewhere(client, shard) : std::nullopt;
+    if (!other) continue;
+    return run_at(*other, [client](Impl& there) {
+      if (there.too_many_bytes()) there.give_way(there.order->oldest_heavy(client));
+    });
+  }
+}
+
+/// Has another endpoint do something, on its thread.
+void Endpoint::Impl::run_at(std::size_t other, Function<void(Impl&)> work) {
+  group->members[other].loop->post([group = group, other, work = std::move(work)]() mutable {
+    Impl* const there = group->members[other].endpoint;
+    if (!there) return;  // the loop runs on after the server
+    const Entered entered(*there);
+    try {
+      work(*there);
+    } catch (...) {
+      there->log.caught("no room could be made for a session");
+    }
+  });
+}
+
 bool Endpoint::Impl::has_room(const http::Request& request, json::View message,
                               http::Exchange& exchange) {
-  // The last part of the bytes is for those who come: one that keeps many gives way.
-  const std::size_t most_bytes = limits.process_session_bytes;
-  if (server.session_bytes() > most_bytes - most_bytes / 8) end_oldest_of_heaviest(worth_ending);
-
+  free_bytes();
   const IpAddress client = client_of(request);
   // Clients without an address, on a unix socket or another HTTP stack, are not one client.
   const bool share_is_full =
@@ -81,21 +115,20 @@ bool Endpoint::Impl::make_room(const IpAddress& client, bool share_is_full) {
   if (end_oldest(whose)) return true;
   const auto other = group ? census->elsewhere(whose, shard) : std::nullopt;
   if (other) {
-    group->members[*other].loop->post([group = group, to = *other, whose, share_is_full] {
-      Impl* const there = group->members[to].endpoint;
-      if (!there) return;  // the loop runs on after the server
-      const Entered entered(*there);
-      try {
-        if (!there->end_oldest(whose) && !share_is_full) there->end_oldest_of_heaviest();
-      } catch (...) {
-        there->log.caught("no room could be made for a session");
-      }
-    });
     const std::size_t ahead = group->members.size();
-    if (session_count.all() < limits.sessions + ahead &&
-        (!share_is_full || census->count(client) < limits.sessions_per_address + ahead)) {
-      return true;
-    }
+    const bool let_in =
+        session_count.all() < limits.sessions + ahead &&
+        (!share_is_full || census->count(client) < limits.sessions_per_address + ahead);
+    run_at(*other, [whose, share_is_full, let_in](Impl& there) {
+      const std::size_t most =
+          share_is_full ? there.limits.sessions_per_address : there.limits.sessions;
+      const std::size_t now =
+          share_is_full ? there.census->count(whose) : there.session_count.all();
+      // Whoever was refused needs no room. Whoever was let in may not be counted yet.
+      if (let_in ? now < most : now <= most) return;
+      if (!there.end_oldest(whose) && !share_is_full) there.end_oldest_of_heaviest();
+    });
+    if (let_in) return true;
   }
   return !share_is_full && end_oldest_of_heaviest();
 }

@@ -146,6 +146,7 @@ struct WebServer::State {
       impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
       impl.session_count.join(shares[0]->endpoint->impl().session_count);
       impl.census = shares[0]->endpoint->impl().census;
+      impl.byte_census = shares[0]->endpoint->impl().byte_census;
       if (impl.options.metrics) impl.tell_numbers();
     }
     for (const auto& loop : loops) {

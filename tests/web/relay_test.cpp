@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -541,6 +542,77 @@ TEST_F(RelayedOne, ASessionOfAnotherThreadGivesWay) {
 }
 
 // Many.
+
+struct RelayedRoom : Relayed {
+  static constexpr std::size_t most = 6;
+  RelayedRoom()
+      : Relayed({.sessions = most, .session_bytes = 20'000, .process_session_bytes = 100'000}) {}
+
+  /// A connection that this thread serves, without a session of its own.
+  std::unique_ptr<RawClient> connection_at(const std::string& thread) {
+    for (int tries = 0; tries < 500; ++tries) {
+      Client client = connect();
+      EXPECT_EQ(client.raw->ask(bare("DELETE", client.session)).status, 204);
+      if (client.thread() == thread) return std::move(client.raw);
+    }
+    ADD_FAILURE() << "the system gives this thread no connection";
+    return connect().raw;
+  }
+  /// The id of a new session; empty if it was refused.
+  std::string begin(RawClient& by, const std::string& description = "") {
+    return by
+        .ask(post("", Site::legacy_body("0", "initialize",
+                                        R"({"protocolVersion":"2025-11-25","capabilities":{},
+                                            "clientInfo":{"name":"a","version":"1",
+                                            "description":")" +
+                                            description + R"("}})")))
+        .field("mcp-session-id");
+  }
+};
+
+TEST_F(RelayedRoom, SessionsOfAnotherThreadThatKeepMuchGiveWay) {
+  const auto hoarder = connection_at("01");
+  const auto newcomer = connection_at("02");
+  const std::string description(18'000, 'x');
+  for (std::size_t i = 1; i < most; ++i) EXPECT_NE(begin(*hoarder, description), "");
+  const std::size_t before = server.session_bytes();
+  EXPECT_GT(before, 87'500u) << "this is no test of the bound";
+  EXPECT_NE(begin(*newcomer), "");
+  EXPECT_TRUE(run_until(loop, [&] { return server.session_bytes() < before - 10'000; }));
+}
+
+// A thread that makes room late does not make more than is needed by then.
+TEST_F(RelayedRoom, ThoseWhoAreRefusedEndNoSessions) {
+  std::promise<void> held, released;
+  server.tool("hold", "", [&](Said) {
+    held.set_value();
+    released.get_future().wait();
+    return "";
+  });
+  const auto owner = connection_at("01");
+  std::vector<std::unique_ptr<RawClient>> newcomers;
+  for (int i = 0; i < 4; ++i) newcomers.push_back(connection_at("02"));
+  std::vector<std::string> sessions;
+  for (std::size_t i = 0; i < most; ++i) sessions.push_back(begin(*owner));
+  owner->send(call(sessions[0], 1, "hold", ""));
+  ASSERT_EQ(held.get_future().wait_for(10s), std::future_status::ready);
+  // One for each thread is let in before there is room; they are busy, so that they stay.
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string session = begin(*newcomers[i]);
+    EXPECT_NE(session, "");
+    newcomers[i]->send(call(session, 1, "wait", std::to_string(i)));
+    EXPECT_TRUE(run_until(loop, [&] { return waiting.has(std::to_string(i)); }));
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(begin(*newcomers[3]), "");
+  released.set_value();
+  EXPECT_EQ(owner->response().status, 200);
+  EXPECT_TRUE(run_until(loop, [&] { return number("sessions") == std::to_string(most); }));
+  std::size_t alive = 0;
+  for (const std::string& session : sessions) {
+    if (owner->ask(call(session, 2, "echo", "")).status == 200) ++alive;
+  }
+  EXPECT_EQ(alive, most - 3);
+}
 
 TEST_F(Relayed, NothingCrossesAmongManySessionsAndConnections) {
   constexpr unsigned seed = 20251125;

@@ -235,25 +235,54 @@ TEST_F(Room, AStreamOfTheOldestTransportThatNobodyUsesEndsSoon) {
   EXPECT_TRUE(good.streaming());
 }
 
-TEST_F(Room, SessionsThatKeepMuchGiveWayToThoseWhoCome) {
-  SiteOptions options = bounds(1'000, 1'000);
-  options.server.limits.session_bytes = 20'000;
-  options.server.limits.process_session_bytes = 400'000;
-  make(std::move(options));
-  const std::string description(10'000, 'x');
-  const std::string good = connect("192.0.2.1");
-  for (int i = 0; i < 200; ++i) {
+/// A site whose sessions may keep little together.
+struct RoomForBytes : Room {
+  RoomForBytes() {
+    SiteOptions options = bounds(1'000, 1'000);
+    options.server.limits.session_bytes = 20'000;
+    options.server.limits.process_session_bytes = 400'000;
+    make(std::move(options));
+  }
+  /// A client that has much to say about itself.
+  FakeExchange& long_handshake(const std::string& address) {
     FakeRequest request = Site::post(Site::legacy_body(
         "0", "initialize",
         R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a",
             "version":"1","description":")" +
-            description + R"("}})"));
-    request.peer("198.51.100.1:1");
-    EXPECT_EQ(site().send(std::move(request)).status, 200) << i;
-    ASSERT_LE(site().server.session_bytes(), 400'000u);
+            std::string(10'000, 'x') + R"("}})"));
+    request.peer(address + ":1");
+    return site().send(std::move(request));
   }
+  void expect_room_for(int many, const std::string& address) {
+    for (int i = 0; i < many; ++i) {
+      EXPECT_EQ(long_handshake(address).status, 200) << i;
+      ASSERT_LE(site().server.session_bytes(), 400'000u);
+    }
+  }
+};
+
+TEST_F(RoomForBytes, SessionsThatKeepMuchGiveWayToThoseWhoCome) {
+  const std::string good = connect("192.0.2.1");
+  expect_room_for(200, "198.51.100.1");
   EXPECT_TRUE(lives(good));
   EXPECT_TRUE(lives(connect("192.0.2.2")));
+}
+
+TEST_F(RoomForBytes, OlderSessionsThatKeepLittleDoNotHideThem) {
+  std::vector<std::string> small;
+  for (int i = 0; i < 100; ++i) small.push_back(connect("198.51.100.1"));
+  expect_room_for(200, "198.51.100.1");
+  for (const std::string& session : small) EXPECT_TRUE(lives(session));
+}
+
+TEST_F(RoomForBytes, WhoeverKeepsMostGivesWayHoweverManyHaveMoreSessions) {
+  for (int address = 0; address < 70; ++address) {
+    for (int i = 0; i < 3; ++i) connect("192.0.2." + std::to_string(address));
+  }
+  for (int i = 0; i < 2; ++i) expect_room_for(1, "198.51.100.1");
+  for (int address = 1; address < 200; ++address) {
+    expect_room_for(1, "203.0.113." + std::to_string(address));
+  }
 }
 
 }  // namespace
