@@ -37,7 +37,7 @@ Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t
     : group_(std::move(group)),
       here_(group_->members[from]),
       there_(group_->members[to]),
-      request_(request),
+      request_(std::make_unique<const OwnedRequest>(request)),
       look_here_(*here_.loop, [this] { look_here(); }),
       look_there_(*there_.loop, [this] { look_there(); }) {}
 
@@ -65,11 +65,13 @@ void Relay::look_there() {
     return;
   }
   try {
-    if (!std::exchange(begun_, true)) return endpoint->handle(request_.view(), *this);
+    if (const auto request = std::move(request_)) return endpoint->handle(request->view(), *this);
     if (drained_.exchange(false) && owner_) owner_->on_drained();
   } catch (...) {
     endpoint->log.caught("a request failed");
+    http::Exchange::Owner* const owner = owner_;
     finish(Said::End::failed);
+    if (owner) owner->on_gone();
   }
 }
 

@@ -94,7 +94,7 @@ class Relay final : public http::Exchange,
   const std::shared_ptr<EndpointGroup> group_;
   EndpointGroup::Member& here_;
   EndpointGroup::Member& there_;
-  OwnedRequest request_;
+  std::unique_ptr<const OwnedRequest> request_;  // there: null once the session has seen it
   Wakeup look_here_;
   Wakeup look_there_;
   std::mutex mutex_;  // guards the next
@@ -104,7 +104,6 @@ class Relay final : public http::Exchange,
   http::Exchange* exchange_ = nullptr;      // here
   bool streaming_ = false;                  // here
   http::Exchange::Owner* owner_ = nullptr;  // there
-  bool begun_ = false;                      // there: the session has seen the request
   bool over_ = false;                       // there
   std::atomic<std::size_t> under_way_{0};
   std::atomic<std::size_t> waiting_{0};
