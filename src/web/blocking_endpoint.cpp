@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "godwit/base/rollback.hpp"
+
 namespace godwit::inline v0 {
 
 namespace {
@@ -109,6 +111,15 @@ struct BlockingEndpoint::State {
     return options;
   }
 
+  /// The thread of a request leaves, perhaps by an exception and without the lock: nobody must use
+  /// what stands on its stack any more.
+  auto leaving(std::unique_lock<std::mutex>& lock, Waiting& waiting) {
+    return Rollback([&] {
+      if (!lock.owns_lock()) lock.lock();
+      waiting.give_up();
+    });
+  }
+
   /// Runs what is due, and waits until something else may be.
   void step(std::unique_lock<std::mutex>& lock, TimePoint until) {
     const std::uint64_t rings = bell.rings();
@@ -135,6 +146,7 @@ http::Response BlockingEndpoint::handle(const http::Request& request, Duration m
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   Waiting waiting(s.bell);
+  const auto leave = s.leaving(lock, waiting);
   const TimePoint until = s.clock->now() + most;
   s.endpoint.on_request(request, waiting);
   std::string body;
@@ -159,6 +171,7 @@ http::Response BlockingEndpoint::handle(const http::Request& request, const Head
   State& s = *state_;
   std::unique_lock lock(s.mutex);
   Waiting waiting(s.bell);
+  const auto leave = s.leaving(lock, waiting);
   s.endpoint.on_request(request, waiting);
   bool told = false;
   while (true) {
