@@ -444,7 +444,7 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   parse(request, exchange, [&](json::View message) {
     if (too_busy(request, message, exchange, session.peer().in_flight())) return;
     exchange.respond(202, {}, {}, fields_for(request));
-    session.post(message);
+    survive(session, [&] { session.post(message); });
   });
 }
 

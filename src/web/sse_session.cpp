@@ -13,7 +13,7 @@ SseSession::SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress
 SseSession::~SseSession() {
   close();
   if (!exchange_) return;
-  exchange_->end();
+  exchange_->abort();
   --endpoint_.open_exchanges;
 }
 
