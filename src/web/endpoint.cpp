@@ -66,17 +66,22 @@ namespace detail::web {
 
 void ReadyList::add(const std::shared_ptr<ReadyPlace>& place) noexcept {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(place->listed, true)) return;
-  (last_ ? last_->next : first_) = place;
-  last_ = place;
-  if (++size_ == 1) wake_up();
+  if (closed_) return;
+  if (!std::exchange(place->listed, true)) {
+    (last_ ? last_->next : first_) = place;
+    last_ = place;
+    if (++size_ == 1) wake_due_ = true;
+  }
+  if (wake_due_) wake_up();
 }
 
 void ReadyList::wake_up() noexcept {
   if (!wake_) return;
   try {
     wake_();
-  } catch (...) {  // it stays in the list, which the next wake-up looks at
+    wake_due_ = false;
+  } catch (...) {  // whoever is added next tries again
+    wake_due_ = true;
   }
 }
 
@@ -104,7 +109,7 @@ std::size_t ReadyList::size() noexcept {
 void ReadyList::close() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    wake_ = nullptr;
+    closed_ = true;
   }
   while (take()) {  // one by one, so that a long list needs no deep stack
   }

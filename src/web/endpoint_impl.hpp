@@ -50,6 +50,7 @@ class ReadyList {
   std::size_t size() noexcept;
   /// After a turn: what was added in it waits for the next one.
   void wake_for_the_rest() noexcept;
+  /// Nothing is added any more.
   void close() noexcept;
 
  private:
@@ -60,6 +61,8 @@ class ReadyList {
   std::shared_ptr<ReadyPlace> first_;
   std::shared_ptr<ReadyPlace> last_;
   std::size_t size_ = 0;
+  bool wake_due_ = false;  // it has mail that was not told of
+  bool closed_ = false;
 };
 
 /// How many there are in one endpoint, and in all endpoints of a server together. The latter may
