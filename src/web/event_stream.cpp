@@ -1,5 +1,6 @@
 #include "event_stream.hpp"
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "http_session.hpp"
 #include "random_id.hpp"
@@ -19,7 +20,12 @@ constexpr std::size_t turn_bytes = 256u << 10;
 
 EventStream::~EventStream() {
   if (exchange_) hang_up();
-  if (!name_.empty()) endpoint_.options.events->forget(name_);
+  if (name_.empty()) return;
+  try {
+    endpoint_.options.events->forget(name_);
+  } catch (...) {
+    endpoint_.log.caught("the events of a stream could not be forgotten");
+  }
 }
 
 void EventStream::open(HttpSession& session, http::Exchange* exchange, http::Fields more) {
@@ -45,10 +51,14 @@ void EventStream::detach() noexcept {
 
 void EventStream::begin(bool prime) {
   if (begun_) return;
-  begun_ = true;
   name_ = random_id();
+  if (exchange_) {
+    Rollback failed([&] { hang_up(); });  // nobody knows how much of the head was sent
+    exchange_->begin(200, sse_type, with_stream_fields(more_));
+    failed.dismiss();
+  }
+  begun_ = true;
   if (!exchange_) return;
-  exchange_->begin(200, sse_type, with_stream_fields(more_));
   spoke_ = endpoint_.clock->coarse();
   if (prime) push(priming(last_));
 }
@@ -94,16 +104,28 @@ std::string EventStream::event_of(std::uint64_t number, std::string_view data) c
   return event;
 }
 
+/// As the next event. One that could not be kept has no number.
+void EventStream::keep(std::string_view text) {
+  endpoint_.options.events->append(name_, last_ + 1, text);
+  ++last_;
+}
+
 void EventStream::message(std::string_view text) {
   begin(session_->primes());
-  endpoint_.options.events->append(name_, ++last_, text);
+  keep(text);
   if (exchange_ && !replaying_ && push(event_of(last_, text))) sent_ = last_;
 }
 
 void EventStream::answer(int status, std::string_view text) {
   finished_ = true;
+  Rollback failed([&] { hang_up(); });  // it is not answered a second time
+  send_answer(status, text);
+  failed.dismiss();
+}
+
+void EventStream::send_answer(int status, std::string_view text) {
   if (begun_) {
-    endpoint_.options.events->append(name_, ++last_, text);
+    keep(text);
     if (!exchange_ || replaying_) return;
     if (push(event_of(last_, text))) {
       sent_ = last_;
@@ -134,11 +156,13 @@ void EventStream::finish() noexcept {
 void EventStream::no_answer() {
   finished_ = true;
   if (!exchange_ || replaying_) return;
+  Rollback failed([&] { hang_up(); });
   if (begun_) {
     exchange_->end();
   } else {
     exchange_->respond(202, {}, {}, more_);
   }
+  failed.dismiss();
   detach();
 }
 

@@ -75,6 +75,8 @@ class EventStream final : private http::Exchange::Owner {
   void on_gone() override;
   void on_drained() override;
   void detach() noexcept;
+  void keep(std::string_view text);
+  void send_answer(int status, std::string_view text);
   /// The next piece of what is sent again. False if there is no such event any more.
   bool write_piece(std::string& out);
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }

@@ -126,8 +126,11 @@ void Lane::answer(std::string_view text, const Error* error) {
 }
 
 void Lane::begin_stream() {
-  if (std::exchange(streaming_, true)) return;
+  if (streaming_) return;
+  Rollback failed([&] { break_off(); });  // nobody knows how much of the head was sent
   exchange_->begin(200, sse_type, with_stream_fields(more_));
+  failed.dismiss();
+  streaming_ = true;
   exchange_->set_owner(this);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,7 @@ class FakeExchange final : public http::Exchange {
   }
   void begin(int code, std::string_view content_type, const http::Fields& more) override {
     if (!expect(State::open, "begin")) return;
+    if (fails_to_begin) throw std::bad_alloc();
     state = State::streaming;
     status = code;
     type = content_type;
@@ -144,6 +146,8 @@ class FakeExchange final : public http::Exchange {
   std::string body;
   std::vector<std::string> pieces;
   Owner* owner = nullptr;
+  /// There is no memory for begin().
+  bool fails_to_begin = false;
   /// The client reads nothing.
   bool stuck = false;
   std::size_t taken = 0;
