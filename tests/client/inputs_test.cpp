@@ -453,6 +453,15 @@ TEST(Inputs, StatelessServersMustNotSendRequestsAndGetNoAnswer) {
   EXPECT_LE(rig->log.size(), 10u);
 }
 
+TEST(Inputs, ASinkOfTheLogMayDestroyTheSession) {
+  const auto rig = Rig::stateless(helpful());
+  rig->on_log = [&] { rig->destroy_session(); };
+  rig->ask("1", "ping", "{}");
+  rig->settle();
+  EXPECT_TRUE(rig->logged("must not"));
+  EXPECT_EQ(rig->peer->in_flight(), 0u);
+}
+
 TEST(Inputs, Roots) {
   ClientOptions options;
   options.roots.emplace();

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -144,6 +145,8 @@ class Rig {
   ManualClock clock;
   std::deque<std::string> sent;
   std::vector<std::string> log;
+  /// What the sink of the log does beside keeping the line.
+  std::function<void()> on_log{};
   std::optional<Result<void>> started;
   /// For tests that send what no schema knows.
   bool check_schema = true;
@@ -155,8 +158,12 @@ class Rig {
   }
 
   std::unique_ptr<ClientSession> made(ClientOptions options) {
-    options.log =
-        Log([this](LogLevel, std::string_view line) { log.emplace_back(line); }, LogLevel::debug);
+    options.log = Log(
+        [this](LogLevel, std::string_view line) {
+          log.emplace_back(line);
+          if (on_log) on_log();
+        },
+        LogLevel::debug);
     return std::make_unique<ClientSession>(std::move(options));
   }
 
