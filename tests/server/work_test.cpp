@@ -59,14 +59,10 @@ std::string members(std::size_t size, std::string_view value) {
   return text;
 }
 
-struct Named {
-  std::optional<std::string> name{};
-};
-
 TEST_P(ServerWork, OfTheContentOfAForm) {
   Server server(test::server_options());
   server.tool("ask", "Asks a person", [](Context& cx) -> Result<std::string> {
-    auto answer = cx.elicit<Named>("who", "Who?");
+    auto answer = cx.elicit("who", "Who?", RawJson{R"({"type":"object","properties":{}})"});
     if (!answer) return answer.error();
     return answer->accepted() ? "accepted" : "declined";
   });
