@@ -35,8 +35,8 @@ struct Limits {
   std::size_t batch_entries = 100;
   /// Requests of the peer that are not answered yet; one more is refused as "busy".
   std::size_t in_flight = 128;
-  /// Bytes of their params, which are kept until they are answered: four of the largest messages. One
-  /// that would go beyond is refused as "busy", unless it is the only one.
+  /// Bytes of their params, which are kept until they are answered: four of the largest messages.
+  /// One that would go beyond is refused as "busy", unless it is the only one.
   std::size_t in_flight_bytes = 16u << 20;
   /// Own calls waiting for an answer; one more fails at once.
   std::size_t pending_calls = 10'000;
