@@ -76,8 +76,8 @@ void Dial::on_done() {
 
 Result<Stream> Dial::through_tunnel() {
   if (status_ / 100 != 2) {
-    return cannot(url_, "the proxy " + options_.proxy->url.origin() + " answered " +
-                            std::to_string(status_));
+    return cannot(
+        url_, "the proxy " + options_.proxy->url.origin() + " answered " + std::to_string(status_));
   }
   if (!tunnel_->rest().empty()) {
     return cannot(url_, "it talks before it was asked, through the proxy");
@@ -91,8 +91,7 @@ Result<Stream> Dial::through_tunnel() {
 
 void Dial::on_broken(Error why) {
   finish(outcome_of([&]() -> Result<Stream> {
-    return cannot(url_,
-                  "the proxy " + options_.proxy->url.origin() + " gave up: " + why.message);
+    return cannot(url_, "the proxy " + options_.proxy->url.origin() + " gave up: " + why.message);
   }));
 }
 

@@ -39,10 +39,11 @@ ServerState::ServerState(Loop& loop_, Handler& handler_, HttpServerOptions optio
       tick_(tick_of(options.limits)),
       drain_timer_(loop_),
       last_requests_timer_(loop_),
-      tell_drained_(loop_, [this] {
-        drain_timer_.cancel();
-        if (auto done = std::exchange(drained_, nullptr)) done();
-      }),
+      tell_drained_(loop_,
+                    [this] {
+                      drain_timer_.cancel();
+                      if (auto done = std::exchange(drained_, nullptr)) done();
+                    }),
       last_(loop_, [] {}) {
   if (!options.body_bytes) options.body_bytes = std::make_shared<std::atomic<std::size_t>>(0);
 }

@@ -45,7 +45,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     try {
       run();
     } catch (const std::bad_alloc&) {
-      if (over) throw;  // by whoever was told the outcome
+      if (over) throw;                            // by whoever was told the outcome
       finish(Error{.message = "out of memory"});  // short enough to need none
     }
   }
@@ -87,8 +87,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     stream.emplace(*std::move(connection));
     stream->set_handler(*this);
     timer.start(options.websocket.limits.ws_handshake_time, [this] {
-      survive(
-          [&] { finish(error("the server did not answer the WebSocket handshake in time")); });
+      survive([&] { finish(error("the server did not answer the WebSocket handshake in time")); });
     });
     parser.begin("GET");
     write();

@@ -1,5 +1,6 @@
-// Conversation: a peer of the Endpoint and the way its messages go out over HTTP. Two kinds: a Lane
-// carries one stateless request, an HttpSession all requests of a stateful client.
+// Conversation: a peer of the Endpoint and the way its messages go out over HTTP. Three kinds: a
+// Lane carries one stateless request, an HttpSession all requests of a stateful client, an
+// SseSession those of a client of the oldest revision.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ class Conversation : public rpc::Output {
   friend struct Endpoint::Impl;
 
   std::uint64_t number_;
-  bool ended_ = false;                  // it is in the endpoint's list of those
-  Conversation* next_ended_ = nullptr;  // in that list
+  bool to_put_away_ = false;                  // it is in the endpoint's list of those
+  Conversation* next_to_put_away_ = nullptr;  // in that list
   std::shared_ptr<ReadyPlace> ready_;
   std::optional<TimePoint> armed_;
   std::set<std::pair<TimePoint, std::uint64_t>>::node_type spare_;  // for the next deadline

@@ -264,7 +264,6 @@ void Endpoint::Impl::preflight(const http::Request& request, http::Exchange& exc
 }
 
 void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange) {
-  bytes_in += request.body.size();
   parse(request, exchange, [&](json::View message) { route(request, message, exchange); });
 }
 
@@ -484,15 +483,15 @@ void Endpoint::Impl::survive(Conversation& conversation, F&& run) noexcept {
 }
 
 void Endpoint::Impl::end(Conversation& conversation) noexcept {
-  if (std::exchange(conversation.ended_, true)) return;
-  conversation.next_ended_ = std::exchange(ended, &conversation);
+  if (std::exchange(conversation.to_put_away_, true)) return;
+  conversation.next_to_put_away_ = std::exchange(ended, &conversation);
 }
 
 void Endpoint::Impl::forget_ended(Conversation& conversation) noexcept {
-  if (!std::exchange(conversation.ended_, false)) return;
+  if (!std::exchange(conversation.to_put_away_, false)) return;
   Conversation** at = &ended;
-  while (*at != &conversation) at = &(*at)->next_ended_;
-  *at = conversation.next_ended_;
+  while (*at != &conversation) at = &(*at)->next_to_put_away_;
+  *at = conversation.next_to_put_away_;
 }
 
 /// Also code of the program runs here: what its calls end is found by the loop.
@@ -524,6 +523,7 @@ Endpoint::~Endpoint() {
 
 void Endpoint::on_request(const http::Request& request, http::Exchange& exchange) {
   const Impl::Entered entered(*impl_);
+  impl_->bytes_in += request.body.size();  // not again where it is relayed to
   impl_->handle(request, exchange);
 }
 

@@ -137,8 +137,8 @@ struct Endpoint::Impl {
   // Conversations.
 
   /// A call from outside, on the stack. Code of the program may run in it that calls again, or
-  /// destroys the Endpoint; what ends meanwhile is put away when the outermost call is over, whether
-  /// it returns or throws.
+  /// destroys the Endpoint; what ends meanwhile is put away when the outermost call is over,
+  /// whether it returns or throws.
   class Entered {
    public:
     explicit Entered(Impl& impl) noexcept : impl_(impl) { ++impl_.depth; }
@@ -202,7 +202,7 @@ struct Endpoint::Impl {
 
   // Before those who are counted.
   detail::web::SharedCount open_exchanges;
-  detail::web::SharedCount session_count;  // of both kinds
+  detail::web::SharedCount session_count;                   // of both kinds
   std::shared_ptr<detail::web::SessionCensus> census;       // of sessions
   std::shared_ptr<detail::web::SessionCensus> byte_census;  // of what they keep
   std::unique_ptr<detail::web::SessionOrder> order;

@@ -73,8 +73,7 @@ std::string EventStream::priming(std::uint64_t number) const {
 
 bool EventStream::push(std::string_view bytes) {
   spoke_ = endpoint_.clock->coarse();
-  // What waits already decides, not the new event: one alone may be larger than the bound.
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
+  if (keeps_up(*exchange_, endpoint_.limits)) {
     exchange_->write(bytes);
     return true;
   }

@@ -136,10 +136,7 @@ void Lane::begin_stream() {
 
 void Lane::push(std::string_view bytes) {
   begin_stream();
-  // What waits already decides, not the new event: one alone may be larger than the bound.
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
-    return exchange_->write(bytes);
-  }
+  if (keeps_up(*exchange_, endpoint_.limits)) return exchange_->write(bytes);
   endpoint_.log.limited(LogLevel::warning,
                         "a client does not read its stream; its request is given up");
   break_off();

@@ -1,5 +1,7 @@
 #include "relay.hpp"
 
+#include "wire.hpp"
+
 namespace godwit::inline v0::detail::web {
 
 namespace {
@@ -162,7 +164,7 @@ void Relay::pass_on(http::Exchange& exchange, const Said& said) {
     streaming_ = true;
   }
   if (!said.bytes.empty()) {
-    if (exchange.unsent() > here_.endpoint->limits.output_queue_bytes * 4) {
+    if (!keeps_up(exchange, here_.endpoint->limits)) {
       here_.endpoint->log.limited(LogLevel::warning,
                                   "a client does not read its stream; the connection is closed");
       exchange.abort();

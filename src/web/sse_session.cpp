@@ -46,10 +46,7 @@ void SseSession::finish(const rpc::Outbound& message) {
 
 void SseSession::push(std::string_view bytes) {
   if (!exchange_) return;
-  // What waits already decides, not the new event: one alone may be larger than the bound.
-  if (exchange_->unsent() <= endpoint_.limits.output_queue_bytes * 4) {
-    return exchange_->write(bytes);
-  }
+  if (keeps_up(*exchange_, endpoint_.limits)) return exchange_->write(bytes);
   endpoint_.log.limited(LogLevel::warning,
                         "a client does not read its stream; its session is ended");
   break_off();

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "godwit/base/error.hpp"
+#include "godwit/base/limits.hpp"
+#include "godwit/http/exchange.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "godwit/json/view.hpp"
@@ -41,6 +43,12 @@ inline http::Fields with_stream_fields(http::Fields fields) {
   fields.set("Cache-Control", "no-cache");
   fields.set("X-Accel-Buffering", "no");
   return fields;
+}
+
+/// Whether the client reads what it is sent. What waits already decides, not what comes next: one
+/// event alone may be larger than the bound.
+inline bool keeps_up(const http::Exchange& exchange, const Limits& limits) {
+  return exchange.unsent() <= limits.output_queue_bytes * 4;
 }
 
 }  // namespace godwit::inline v0::detail::web

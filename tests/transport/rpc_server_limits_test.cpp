@@ -297,9 +297,9 @@ TEST_P(RpcServerLimits, MakingRoomMayDestroyTheServer) {
   options.ended = [&](const Error&) { crowd.server.reset(); };
   crowd.server.emplace(crowd.loop, crowd.router, std::move(options));
   const Address any{.host = "127.0.0.1", .port = 0};
-  crowd.address = (GetParam() == Kind::tcp ? crowd.server->listen_tcp(any)
-                                           : crowd.server->listen_ws(any))
-                      .value();
+  crowd.address =
+      (GetParam() == Kind::tcp ? crowd.server->listen_tcp(any) : crowd.server->listen_ws(any))
+          .value();
   std::vector<std::unique_ptr<RawClient>> clients;
   while (crowd.server && clients.size() < 150) clients.push_back(crowd.connect());
   EXPECT_FALSE(crowd.server);
