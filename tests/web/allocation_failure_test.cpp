@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,13 +30,16 @@ class Served {
   explicit Served(unsigned threads) : pool_(1), server_(options()) {
     test::own_thread = true;
     server_.tool("echo", "", [](City in) { return in.city; });
-    server_.tool("work", "", blocking([](City in, Context& cx) {
-                   cx.progress(1, 2);
-                   return in.city;
-                 }));
+    const auto steps = [](City in, Context& cx) {
+      cx.progress(1, 2);
+      return in.city;
+    };
+    server_.tool("steps", "", steps);
+    server_.tool("work", "", blocking(steps));
     auto made = WebServer::listen(
         loop_, server_, {"127.0.0.1", 0},
-        {.endpoint = {.metrics_path = "/metrics", .metrics = metrics_}, .threads = threads});
+        {.endpoint = {.sse_path = "/sse", .metrics_path = "/metrics", .metrics = metrics_},
+         .threads = threads});
     EXPECT_TRUE(made) << made.error().message;
     web_.emplace(*std::move(made));
     host = web_->address();
@@ -70,10 +74,18 @@ class Served {
     EXPECT_EQ(counts(), "0 0");
   }
 
+  /// Whether everybody was told in time that the server drains.
+  bool drain() {
+    std::promise<void> drained;
+    loop_.post([&] { web_->drain([&] { drained.set_value(); }, 2s); });
+    return drained.get_future().wait_for(20s) == std::future_status::ready;
+  }
+
   // Requests.
 
-  std::string post(std::string_view body, std::string_view more) const {
-    return "POST /mcp HTTP/1.1\r\nHost: " + host +
+  std::string post(std::string_view body, std::string_view more,
+                   std::string_view target = "/mcp") const {
+    return "POST " + std::string(target) + " HTTP/1.1\r\nHost: " + host +
            "\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
            std::string(more) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
            std::string(body);
@@ -81,9 +93,10 @@ class Served {
   static std::string in(std::string_view session) {
     return session.empty() ? "" : "Mcp-Session-Id: " + std::string(session) + "\r\n";
   }
-  std::string bare(std::string_view method, std::string_view session) const {
+  std::string bare(std::string_view method, std::string_view session,
+                   std::string_view more = "") const {
     return std::string(method) + " /mcp HTTP/1.1\r\nHost: " + host +
-           "\r\nAccept: text/event-stream\r\n" + in(session) + "\r\n";
+           "\r\nAccept: text/event-stream\r\n" + in(session) + std::string(more) + "\r\n";
   }
   std::string modern(std::string_view tool, std::string_view more) const {
     return post(Site::modern_body("1", "tools/call", test::Link::tool_params(tool, oslo, more)),
@@ -127,9 +140,44 @@ bool stateless_round(const Served& served) {
   BlockingClient client(served.host);
   const auto echo = ask(client, served.modern("echo", ""));
   const auto work = ask(client, served.modern("work", with_token));
+  const auto steps = ask(client, served.modern("steps", with_token));
   const auto again = ask(client, served.modern("echo", ""));
-  return echo && work && again && echo->body.find("Oslo") != std::string::npos &&
+  return echo && work && steps && again && echo->body.find("Oslo") != std::string::npos &&
          work->body.find("Oslo") != std::string::npos;
+}
+
+/// Asks for the rest of a stream again, from its first event on.
+bool come_back(const Served& served, std::string_view session, const std::string& stream) {
+  const std::size_t id = stream.find("id: ");
+  if (id == stream.npos) return false;
+  BlockingClient client(served.host);
+  const std::string last = stream.substr(id + 4, stream.find('\n', id) - id - 4);
+  const auto rest = ask(client, served.bare("GET", session, "Last-Event-ID: " + last + "\r\n"));
+  return rest && rest->body.find("Oslo") != std::string::npos;
+}
+
+/// Everything that a client of the oldest transport does. What was accepted is answered, or the
+/// stream ends.
+bool sse_round(const Served& served) {
+  BlockingClient stream(served.host);
+  stream.send("GET /sse HTTP/1.1\r\nHost: " + served.host +
+              "\r\nAccept: text/event-stream\r\n\r\n");
+  if (stream.response(true).status != 200) return false;
+  stream.until("data: ");
+  const std::string to = stream.until("\n");
+  if (!to.ends_with('\n')) return false;
+  BlockingClient client(served.host);
+  const std::string_view target = std::string_view(to).substr(0, to.size() - 1);
+  for (const std::string& body :
+       {Site::initialize_body("2024-11-05"), Site::legacy_body("", "notifications/initialized"),
+        Site::tool_body("1", "steps", oslo, with_token),
+        Site::tool_body("2", "work", oslo, with_token)}) {
+    if (!ask(client, served.post(body, "", target))) return false;
+    if (body.find("\"id\"") == std::string::npos) continue;
+    stream.until("\"id\":");  // of an answer, which may be an error
+    if (stream.until("\n").find("\"result\"") == std::string::npos) return false;
+  }
+  return true;
 }
 
 /// Everything that a stateful one does: handshake, calls, a stream for what belongs to no call, the
@@ -146,7 +194,9 @@ bool stateful_round(const Served& served) {
     good = ask(client, served.post(Site::legacy_body("", "notifications/initialized"), in)) && good;
     good = ask(listening, served.bare("GET", session), true) && good;
     good = ask(client, served.post(Site::tool_body("1", "echo", oslo), in)) && good;
-    good = ask(client, served.post(Site::tool_body("2", "work", oslo, with_token), in)) && good;
+    const auto work = ask(client, served.post(Site::tool_body("2", "work", oslo, with_token), in));
+    good = ask(client, served.post(Site::tool_body("3", "steps", oslo, with_token), in)) && good;
+    good = work && come_back(served, session, work->body) && good;
   }
   BlockingClient last(served.host);
   const bool ended = ask(last, served.bare("DELETE", session)).has_value();
@@ -192,6 +242,36 @@ TEST(AllocationFailure, OfRequestsThatAreCarriedToAnotherThread) {
         served.expect_nothing_left();
       });
   EXPECT_GT(failures, 50);
+}
+
+TEST(AllocationFailure, OfTheOldestTransport) {
+  const Served served(1);
+  const int failures = test::fail_each_allocation([&] { sse_round(served); },
+                                                  [&] {
+                                                    EXPECT_TRUE(sse_round(served));
+                                                    served.expect_nothing_left();
+                                                  });
+  EXPECT_GT(failures, 20);
+}
+
+TEST(AllocationFailure, OfDraining) {
+  for (const unsigned threads : {1u, 2u}) {
+    int failures = 0;
+    for (long n = 1; n == 1 || test::has_failed; ++n) {
+      Served served(threads);
+      BlockingClient client(served.host);
+      const auto hello = ask(client, served.post(Site::initialize_body("2025-11-25"), ""));
+      ASSERT_TRUE(hello);
+      BlockingClient listening(served.host);
+      EXPECT_TRUE(ask(listening, served.bare("GET", hello->field("Mcp-Session-Id")), true));
+      test::has_failed = false;
+      test::until_failure = n;
+      EXPECT_TRUE(served.drain()) << "after the failure of allocation " << n;
+      test::until_failure = 0;
+      failures += test::has_failed ? 1 : 0;
+    }
+    EXPECT_GT(failures, 0);
+  }
 }
 
 }  // namespace
