@@ -164,16 +164,26 @@ void Post::session_ended() {
 void Post::told(const Received& received) {
   if (received.status == 404 && in_session_) return session_ended();
   if (received.accepted()) return core_.finished(*this);
-  const std::string why =
-      "the server did not take " +
-      (message_.method.empty() ? std::string("an answer") : json::quote(message_.method)) + ": " +
-      (received.status ? sentence(received, core_.target())
-       : received.how  ? std::string("no answer")
-                       : received.how.error().message);
+  const bool is_answer = message_.method.empty();
+  if (received.status == 0 && is_answer && fruitless() < most_attempts) {
+    // The server waits for it, and somebody here for the server. Twice does no harm.
+    message_.body = sent_body();
+    return later([this] {
+      const auto self = shared_from_this();
+      start();
+    });
+  }
+  const std::string why = "the server did not take " +
+                          (is_answer ? std::string("an answer") : json::quote(message_.method)) +
+                          ": " +
+                          (received.status ? sentence(received, core_.target())
+                           : received.how  ? std::string("no answer")
+                                           : received.how.error().message);
   core_.options.log.warning(why);
-  // Without the end of the handshake the server keeps silent for ever: better begin anew.
-  const bool never_begun = message_.is(mcp::Operation::initialized) && received.status == 0;
-  if (never_begun) core_.lose_session(why);
+  // Without the end of the handshake, or what it waits for, the server keeps silent for ever:
+  // better begin anew.
+  const bool waits_for_it = is_answer || message_.is(mcp::Operation::initialized);
+  if (waits_for_it && received.status == 0) core_.lose_session(why);
   core_.finished(*this);
 }
 

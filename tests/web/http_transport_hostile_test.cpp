@@ -47,6 +47,37 @@ TEST(HttpTransportHostile, AnEventIdThatNoFieldCanCarryIsNotSentBack) {
   }
 }
 
+TEST(HttpTransportHostile, AnAnswerThatWasNotTakenIsSentAgain) {
+  std::atomic<int> seen = 0;
+  Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
+            if (!request.body_has("\"result\"")) return false;
+            if (++seen < 3) {
+              peer.reset();
+            } else {
+              peer.respond(202, "", "");
+            }
+            return true;
+          }),
+          [](HttpTransportOptions& options) { options.limits.sse_retry_most = 1ms; });
+  rig.begin();
+  rig.post(R"({"jsonrpc":"2.0","id":"question","result":{}})");
+  ASSERT_TRUE(run_until(rig.loop, [&] { return seen == 3; }));
+  EXPECT_EQ(rig.to.closed, 0);
+}
+
+TEST(HttpTransportHostile, AnAnswerThatIsNeverTakenEndsTheSession) {
+  Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
+            if (!request.body_has("\"result\"")) return false;
+            peer.reset();
+            return true;
+          }),
+          [](HttpTransportOptions& options) { options.limits.sse_retry_most = 1ms; });
+  rig.begin();
+  rig.post(R"({"jsonrpc":"2.0","id":"question","result":{}})");
+  ASSERT_TRUE(run_until(rig.loop, [&] { return rig.to.closed == 1; }));
+  EXPECT_THAT(rig.to.why, HasSubstr("did not take an answer"));
+}
+
 TEST(HttpTransportHostile, AServersOwnStreamGoesOnAfterAnIdThatNoFieldCanCarry) {
   std::atomic<int> streams = 0;
   Rig rig(stateful([&](Peer& peer, const SeenRequest& request) {
