@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -295,6 +297,14 @@ TEST_F(WebServing, AServerThatIsDestroyedLeavesNothingBehind) {
 
 TEST_F(WebServing, AHandlerMayDestroyTheServer) {
   for (const unsigned threads : {1u, 2u}) {
+    std::mutex mutex;
+    std::vector<Reply<std::string>> held;  // whatever thread they came on
+    std::atomic<bool> holds = false;
+    server.tool("hold" + std::to_string(threads), "", [&](Reply<std::string> reply) {
+      const std::lock_guard lock(mutex);
+      held.push_back(std::move(reply));
+      holds = true;
+    });
     // With two threads only handlers on the first may, which is the one that drives the loop.
     server.tool("end" + std::to_string(threads), "", [this] {
       if (loop.on_loop_thread()) web.reset();
@@ -302,15 +312,14 @@ TEST_F(WebServing, AHandlerMayDestroyTheServer) {
     });
     start({"127.0.0.1", 0}, {.threads = threads});
     auto other = connect();
-    other->send(modern_tool("wait"));
-    ASSERT_TRUE(run_until(loop, [&] { return !parked.replies.empty(); }));
+    other->send(modern_tool("hold" + std::to_string(threads)));
+    ASSERT_TRUE(run_until(loop, [&] { return holds.load(); }));
     while (web) {
       auto client = connect();
       client->send(modern_tool("end" + std::to_string(threads)));
       EXPECT_TRUE(client->wait([&] { return !client->in.empty() || client->ended; }));
     }
     EXPECT_TRUE(other->wait_end());
-    parked.replies.clear();
   }
 }
 
