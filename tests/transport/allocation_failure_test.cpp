@@ -1,5 +1,5 @@
-// Any allocation of an RpcServer or a Connection may fail: the request or the connection that needed
-// it fails, the next one works, nothing is left behind, and what is asked has an outcome.
+// Any allocation of an RpcServer or a Connection may fail: the request or the connection that
+// needed it fails, the next one works, nothing is left behind, and what is asked has an outcome.
 #include <gtest/gtest.h>
 
 #include <chrono>
