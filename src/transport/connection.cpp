@@ -26,7 +26,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   /// Whether the State is still there after a callback: a mark on the stack, because to count a
   /// reference for every message would cost more than looking at it.
   struct Watch {
-    explicit Watch(State& on) noexcept : state(on), outer(std::exchange(on.watched, this)) {}
+    explicit Watch(State& on) noexcept : state(on), outer(on.watched) { set(on.watched, this); }
     ~Watch() {
       if (!gone) {
         state.watched = outer;
@@ -36,6 +36,9 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     }
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+    /// Not inlined: g++ 12 would see the address of a local variable stored, and not that the
+    /// destructor takes it back.
+    [[gnu::noinline]] static void set(Watch*& place, Watch* watch) noexcept { place = watch; }
     State& state;
     Watch* const outer;
     bool gone = false;
