@@ -31,8 +31,10 @@ void take_method(Outgoing& out, std::string_view method) {
 
 Outgoing describe_outgoing(std::string body, const rpc::Outbound& message) {
   Outgoing out;
-  for (const auto& [name, value] : message.fields ? *message.fields : rpc::MessageFields{}) {
-    if (http::same_name(name, mcp::header::protocol_version)) out.revision = value;
+  if (message.fields) {
+    for (const auto& [name, value] : *message.fields) {
+      if (http::same_name(name, mcp::header::protocol_version)) out.revision = value;
+    }
   }
   if (!message.method.empty()) take_method(out, message.method);
   if (message.kind == rpc::Outbound::Kind::cancellation) {
