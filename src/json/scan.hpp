@@ -121,18 +121,28 @@ inline bool may_hold_negative_zero(std::string_view text) noexcept {
     const auto pair = [&](std::size_t i) {
       return Block::load(text.data() + i).equal('-') & Block::load(text.data() + i + 1).equal('0');
     };
-    // Four blocks at once as long as there is nothing, which is nearly always.
+    const auto found_in = [&](std::size_t i) {
+      for (std::uint32_t hit = pair(i).mask(); hit != 0; hit &= hit - 1) {
+        if (whole(i + static_cast<std::size_t>(std::countr_zero(hit)))) return true;
+      }
+      return false;
+    };
+    // Four blocks at once, in which there is rarely a minus at all.
     constexpr std::size_t stride = 4 * block_size;
-    while (at + stride + 1 <= text.size() && (pair(at) | pair(at + block_size) |
-                                              pair(at + 2 * block_size) | pair(at + 3 * block_size))
-                                                     .mask() == 0) {
-      at += stride;
-    }
-    for (; at + block_size + 1 <= text.size(); at += block_size) {
-      for (std::uint32_t hit = pair(at).mask(); hit != 0; hit &= hit - 1) {
-        if (whole(at + static_cast<std::size_t>(std::countr_zero(hit)))) return true;
+    const auto minus = [&](std::size_t i) { return Block::load(text.data() + i).equal('-'); };
+    for (; at + stride + 1 <= text.size(); at += stride) {
+      const Block any = minus(at) | minus(at + block_size) | minus(at + 2 * block_size) |
+                        minus(at + 3 * block_size);
+      if (any.mask() == 0) continue;
+      for (std::size_t i = at; i < at + stride; i += block_size) {
+        if (found_in(i)) return true;
       }
     }
+    for (; at + block_size + 1 <= text.size(); at += block_size) {
+      if (found_in(at)) return true;
+    }
+    // The rest with some that was seen already, so that it is a block, too.
+    if (text.size() > block_size) return found_in(text.size() - block_size - 1);
   }
   for (; at + 1 < text.size(); ++at) {
     if (text[at] == '-' && text[at + 1] == '0' && whole(at)) return true;

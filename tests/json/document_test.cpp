@@ -76,6 +76,24 @@ TEST(Document, TakesGoodTextOnBothPaths) {
   }
 }
 
+// The search for it looks at whole blocks: it must not matter where in the text it stands.
+TEST(Document, KeepsNegativeZeroWhereverItStands) {
+  Document document;
+  for (std::size_t before = 0; before < 150; ++before) {
+    for (const std::size_t after : {0u, 1u, 7u, 15u, 16u, 63u, 64u, 65u}) {
+      for (const char* minus : {"", "-", "-07-2", "x-0y"}) {
+        const std::string text =
+            "[\"" + std::string(before, 'a') + minus + "\",-0" + std::string(after, ' ') + "]";
+        const auto root = document.parse(text);
+        ASSERT_TRUE(root) << text;
+        EXPECT_TRUE(root->at(1).is_real()) << text;
+        EXPECT_EQ(Value(*root).dump().find(",-0"), 3 + before + std::string_view(minus).size())
+            << text;
+      }
+    }
+  }
+}
+
 TEST(Document, RefusesEveryTruncation) {
   Document document;
   for (const std::string& text : good_texts()) {
