@@ -2,6 +2,7 @@
 
 #include "frame.hpp"
 #include "godwit/base/rollback.hpp"
+#include "godwit/base/work.hpp"
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/encode.hpp"
@@ -19,15 +20,69 @@ using mcp::Operation;
 /// The values that one completion may carry.
 constexpr std::size_t most_completions = 100;
 
+/// The members of params that methods of the protocol know, found in one walk.
+struct Parts {
+  json::View meta{};
+  json::View name{};
+  json::View uri{};
+  json::View arguments{};
+  json::View cursor{};
+  json::View responses{};  // to what was asked in an earlier round
+  json::View state{};      // that the earlier round left
+  /// Two members may have the same name; View::duplicate_key() knows.
+  bool may_have_twins = false;
+
+  explicit Parts(json::View params) noexcept {
+    json::detail::NameFilter others;
+    for (const auto [key, value] : params.members()) {
+      godwit::detail::base::count_work(1);
+      if (json::View* const part = find(key)) {
+        may_have_twins |= static_cast<bool>(*part);
+        *part = value;
+      } else {
+        may_have_twins |= others.maybe_seen(key);
+      }
+    }
+  }
+
+ private:
+  json::View* find(std::string_view key) noexcept {
+    const auto called = [&](std::string_view known, json::View& part) {
+      return json::detail::same_name(key, known) ? &part : nullptr;
+    };
+    switch (key.size()) {
+      case 3:
+        return called("uri", uri);
+      case 4:
+        return called("name", name);
+      case 5:
+        return called("_meta", meta);
+      case 6:
+        return called("cursor", cursor);
+      case 9:
+        return called("arguments", arguments);
+      case 12:
+        return called("requestState", state);
+      case 14:
+        return called("inputResponses", responses);
+      default:
+        return nullptr;
+    }
+  }
+};
+
 /// One message on its way to whoever answers it.
 class Entrance {
  public:
-  Entrance(Session& session, rpc::detail::Call& call) : session_(session), call_(call) {}
+  Entrance(Session& session, rpc::detail::Call& call)
+      : session_(session), call_(call), parts_(call.params()) {}
 
   void run() {
     request_.method = call_.context().method();
     request_.params = call_.params();
-    request_.meta = request_.params.find("_meta");
+    request_.meta = parts_.meta;
+    request_.facts = mcp::find_facts(parts_.meta);
+    if ((parts_.may_have_twins || request_.facts.may_have_twins) && call_.refuse_twins()) return;
     if (request_.meta && !request_.meta.is_object()) {
       return call_.fail(rpc::invalid_params("params/_meta must be an object"));
     }
@@ -44,9 +99,9 @@ class Entrance {
  private:
   /// By what the message itself says; without that by what was agreed on.
   bool choose_era() {
-    if (session_.carrier || mcp::is_stateless(request_.meta)) {
+    if (session_.carrier || mcp::is_stateless(request_.facts)) {
       request_.dialect = &mcp::stateless_dialect();
-      const auto error = mcp::read_facts(request_.meta, request_.facts, session_.carrier);
+      const auto error = mcp::check_facts(request_.facts, session_.carrier);
       if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
       call_.fail(*error);
       return false;
@@ -249,8 +304,8 @@ class Entrance {
   void list(ListKind kind, bool offered) {
     if (!offered) return unknown_method();
     std::optional<std::string_view> cursor;
-    if (const json::View given = request_.params.find("cursor")) {
-      cursor = given.as_string();
+    if (parts_.cursor) {
+      cursor = parts_.cursor.as_string();
       if (!cursor) return call_.fail(rpc::invalid_params("/cursor: expected a string"));
     }
     const auto page = session_.catalog()->page(kind, dialect(), cursor);
@@ -430,10 +485,8 @@ class Entrance {
 
   void work(const std::shared_ptr<const Entry>& entry) {
     Frame frame(session_, call_, request_, entry);
-    const json::View responses = request_.params.find("inputResponses");
-    const json::View state = request_.params.find("requestState");
-    if (dialect().stateless && (responses || state)) {
-      auto asks = resume(responses, state, *entry);
+    if (dialect().stateless && (parts_.responses || parts_.state)) {
+      auto asks = resume(parts_.responses, parts_.state, *entry);
       if (!asks) return;
       frame.set_asks(std::move(asks));
       if (frame.asks_again()) return;
@@ -480,7 +533,7 @@ class Entrance {
     if (session_.carrier && !capabilities().tools) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
-    if (!request_.params.find("name").get(name)) {
+    if (!parts_.name.get(name)) {
       if (!capabilities().tools) return unknown_method();
       return call_.fail(rpc::invalid_params("/name: expected the name of a tool"));
     }
@@ -489,7 +542,7 @@ class Entrance {
       if (!capabilities().tools) return unknown_method();
       return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
     }
-    request_.arguments = request_.params.find("arguments");
+    request_.arguments = parts_.arguments;
     if (session_.carrier && !tool->param_headers.empty() &&
         !agrees(mcp::check_params(*session_.carrier, tool->param_headers, request_.arguments))) {
       return;
@@ -515,14 +568,14 @@ class Entrance {
     if (!capabilities().prompts) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
-    if (!request_.params.find("name").get(name)) {
+    if (!parts_.name.get(name)) {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
     }
     const std::shared_ptr<const PromptEntry> prompt = session_.catalog()->prompt(name);
     if (!prompt) {
       return call_.fail(rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200))));
     }
-    request_.arguments = request_.params.find("arguments");
+    request_.arguments = parts_.arguments;
     if (prompt->prompt.arguments) {
       for (const PromptArgument& argument : *prompt->prompt.arguments) {
         if (argument.required.value_or(false) && !request_.arguments.find(argument.name)) {
@@ -537,7 +590,7 @@ class Entrance {
   void read_resource() {
     if (!capabilities().resources) return unknown_method();
     if (!name_agrees()) return;
-    if (!request_.params.find("uri").get(request_.uri)) {
+    if (!parts_.uri.get(request_.uri)) {
       return call_.fail(rpc::invalid_params("/uri: expected the uri of a resource"));
     }
     if (auto error = too_long("/uri", request_.uri, limits().uri_bytes))
@@ -582,6 +635,7 @@ class Entrance {
 
   Session& session_;
   rpc::detail::Call& call_;
+  const Parts parts_;
   Request request_;
 };
 

@@ -9,6 +9,8 @@ namespace godwit::inline v0::detail::server {
 class Gate final : public rpc::detail::Handler {
  public:
   void invoke(rpc::detail::Call& call) const override;
+  /// While it looks for the names it knows, once.
+  bool looks_for_twins() const override { return true; }
 };
 
 }  // namespace godwit::inline v0::detail::server

@@ -34,8 +34,8 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
   request_.params = {};
   request_.arguments = {};
   request_.meta = parse_again(meta_document_, stack_request.meta.source());
-  request_.facts.capabilities = request_.meta.find(mcp::meta_key::client_capabilities);
-  request_.facts.client = request_.meta.find(mcp::meta_key::client_info);
+  request_.facts = mcp::find_facts(request_.meta);
+  request_.facts.log_level = stack_request.facts.log_level;
   frame_ = std::make_unique<Frame>(*session_, *this, request_, entry_);
 }
 

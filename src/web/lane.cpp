@@ -48,7 +48,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   exchange_ = &exchange;
   more_ = std::move(more);
   streaming_ = false;
-  meta_ = message.find("params").find("_meta");
+  message_ = message;
   ++endpoint_.open_exchanges;
   const RequestFields fields(request);
   auto* session = static_cast<server::Session*>(peer().user().get());
@@ -57,14 +57,14 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   // Whoever called then answers the exchange, or ends it.
   Rollback failed([&] {
     session->carrier = nullptr;
-    meta_ = {};
+    message_ = {};
     on_stack_ = false;
     if (exchange_) exchange_->set_owner(nullptr);
     abandon();
   });
   peer().receive(message);
   session->carrier = nullptr;
-  meta_ = {};
+  message_ = {};
   const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
   if (exchange_ && nothing_to_answer) {
     exchange_->respond(202, {}, {}, more_);
@@ -93,8 +93,8 @@ int Lane::status_of(const Error* error) const {
     case rpc::code::invalid_params: {
       // A request that does not say what each one must is refused as such; wrong arguments of a
       // handler are an answer like any other.
-      mcp::RequestFacts facts;
-      return on_stack_ && mcp::read_facts(meta_, facts) ? 400 : 200;
+      mcp::RequestFacts facts = mcp::find_facts(message_.find("params").find("_meta"));
+      return on_stack_ && mcp::check_facts(facts) ? 400 : 200;
     }
     default:
       return 200;

@@ -56,7 +56,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
 
   http::Exchange* exchange_ = nullptr;
   http::Fields more_;
-  json::View meta_{};  // of the request, while it is on the stack
+  json::View message_{};  // while it is on the stack
   bool on_stack_ = false;
   bool streaming_ = false;
   bool spoilt_ = false;  // its handler may still run

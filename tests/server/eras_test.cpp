@@ -79,6 +79,44 @@ TEST(Eras, NothingIsRememberedBetweenStatelessRequests) {
   EXPECT_EQ(text_of(link.tool("caps")), "asks tester");
 }
 
+// Two readers of such a message could see two different ones.
+TEST(Eras, NoNameOccursTwice) {
+  const Server server = full_server();
+  const std::string meta = R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                           R"("io.modelcontextprotocol/clientCapabilities":{},)"
+                           R"("io.modelcontextprotocol/clientInfo":{"name":"m","version":"1"},)"
+                           R"("io.modelcontextprotocol/logLevel":"info","x":1,"y":2)";
+  Link link(server, test::legacy_revision);
+  const auto call = [&](const std::string& params_more, const std::string& meta_more,
+                        std::string_view method = "tools/call") {
+    link.receive(R"({"jsonrpc":"2.0","id":700,"method":")" + std::string(method) +
+                 R"(","params":{"name":"era","arguments":{},"u":1,"v":2)" + params_more +
+                 R"(,"_meta":{)" + meta + meta_more + "}}}");
+    return link.take_answer("700");
+  };
+  EXPECT_EQ(text_of(call("", "")), "2026-07-28");
+  for (const std::string name : {"name", "arguments", "u", "v", "_meta"}) {
+    for (const char* method : {"tools/call", "nobody/knows"}) {
+      const json::Value answer = call(",\"" + name + "\":{}", "", method);
+      EXPECT_EQ(code_of(answer), -32600) << name << answer.dump();
+      EXPECT_TRUE(has(error_text(answer), "\"" + name + "\" occurs twice in \"params\""));
+    }
+  }
+  for (const std::string name :
+       {"protocolVersion", "clientCapabilities", "clientInfo", "logLevel"}) {
+    const json::Value answer = call("", ",\"io.modelcontextprotocol/" + name + "\":null");
+    EXPECT_EQ(code_of(answer), -32600) << name << answer.dump();
+    EXPECT_TRUE(has(error_text(answer), name + "\" occurs twice in \"_meta\""));
+  }
+  for (const std::string name : {"x", "y"}) {
+    EXPECT_TRUE(has(error_text(call("", ",\"" + name + "\":3")), "occurs twice in \"_meta\""));
+  }
+  // Names that only look alike to a quick reader are two names.
+  std::string many;
+  for (int i = 0; i < 300; ++i) many += ",\"m" + std::to_string(i) + "\":0";
+  EXPECT_EQ(text_of(call(many, many)), "2026-07-28");
+}
+
 TEST(Eras, MissingAndWrongMeta) {
   const Server server = full_server();
   const std::string version = R"("io.modelcontextprotocol/protocolVersion":"2026-07-28")";

@@ -1,6 +1,7 @@
 // The stateless era: every request says all about its sender, servers never ask on their own.
 #include "stateless.hpp"
 
+#include "godwit/base/work.hpp"
 #include "godwit/json/enum_names.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
@@ -55,30 +56,45 @@ bool is_stateless(json::View meta) noexcept {
   return static_cast<bool>(meta.find(meta_key::protocol_version));
 }
 
-std::optional<Error> read_facts(json::View meta, RequestFacts& facts, const CarrierFields* fields) {
+RequestFacts find_facts(json::View meta) noexcept {
+  RequestFacts facts;
+  const auto fact_called = [&](std::string_view key) -> json::View* {
+    const auto is = [&](std::string_view known) { return json::detail::same_name(key, known); };
+    if (is(meta_key::protocol_version)) return &facts.revision;
+    if (is(meta_key::client_capabilities)) return &facts.capabilities;
+    if (is(meta_key::client_info)) return &facts.client;
+    if (is(meta_key::log_level)) return &facts.wanted_level;
+    return nullptr;
+  };
+  json::detail::NameFilter others;
+  for (const auto [key, value] : meta.members()) {
+    detail::base::count_work(1);
+    if (json::View* const fact = fact_called(key)) {
+      facts.may_have_twins |= static_cast<bool>(*fact);
+      *fact = value;
+    } else {
+      facts.may_have_twins |= others.maybe_seen(key);
+    }
+  }
+  return facts;
+}
+
+std::optional<Error> check_facts(RequestFacts& facts, const CarrierFields* fields) {
   std::optional<std::string_view> field;
   if (fields) {
     field = fields->find(header::protocol_version);
     if (!field) return header_mismatch("the header MCP-Protocol-Version must be there once");
   }
-  json::View version;
-  json::View level;
-  for (const auto [key, value] : meta.members()) {
-    if (key == meta_key::protocol_version) version = value;
-    if (key == meta_key::client_capabilities) facts.capabilities = value;
-    if (key == meta_key::client_info) facts.client = value;
-    if (key == meta_key::log_level) level = value;
-  }
-  if (!version.is_string()) return missing_meta(meta_key::protocol_version);
-  if (!facts.capabilities.is_object()) return missing_meta(meta_key::client_capabilities);
   std::string_view wanted;
-  if (field && version.get(wanted) && wanted != *field) {
+  if (!facts.revision.get(wanted)) return missing_meta(meta_key::protocol_version);
+  if (!facts.capabilities.is_object()) return missing_meta(meta_key::client_capabilities);
+  if (field && wanted != *field) {
     return header_mismatch("MCP-Protocol-Version is " + json::quote(field->substr(0, 100)) +
                            " and the body says " + json::quote(wanted.substr(0, 100)));
   }
-  if (!version.get(wanted) || wanted != dialect.revision) return unsupported_version(wanted);
-  if (level) {
-    facts.log_level = json::enum_value<LoggingLevel>(level.as_string().value_or(""));
+  if (wanted != dialect.revision) return unsupported_version(wanted);
+  if (facts.wanted_level) {
+    facts.log_level = json::enum_value<LoggingLevel>(facts.wanted_level.as_string().value_or(""));
     if (!facts.log_level) {
       return rpc::invalid_params("_meta/" + std::string(meta_key::log_level) +
                                  ": expected a level from \"debug\" to \"emergency\"");

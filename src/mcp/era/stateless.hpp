@@ -31,19 +31,28 @@ inline constexpr std::int64_t missing_capability = -32021;
 inline constexpr std::int64_t unsupported_version = -32022;
 }  // namespace code
 
-/// What a request says about its sender. Views into the request.
+/// What a request says about its sender in its _meta. Views into the request.
 struct RequestFacts {
+  json::View revision{};  // every request of the stateless era has one
   json::View capabilities{};
   json::View client{};
+  json::View wanted_level{};  // as it came
   std::optional<LoggingLevel> log_level{};
+  /// Two members of the _meta may have the same name; View::duplicate_key() knows.
+  bool may_have_twins = false;
 };
 
 /// Does this _meta belong to a request of the stateless era?
 GODWIT_API bool is_stateless(json::View meta) noexcept;
-/// Reads the _meta of such a request, or says why it cannot be served. If the carrier has fields,
-/// the revision must stand there, too.
-GODWIT_API std::optional<Error> read_facts(json::View meta, RequestFacts& facts,
-                                           const CarrierFields* fields = nullptr);
+inline bool is_stateless(const RequestFacts& facts) noexcept {
+  return static_cast<bool>(facts.revision);
+}
+/// Finds them in one walk over the _meta, which may be absent.
+GODWIT_API RequestFacts find_facts(json::View meta) noexcept;
+/// Why a request of the stateless era cannot be served. If the carrier has fields, the revision
+/// must stand there, too.
+GODWIT_API std::optional<Error> check_facts(RequestFacts& facts,
+                                            const CarrierFields* fields = nullptr);
 /// The answer to a revision that is not spoken here.
 GODWIT_API Error unsupported_version(std::string_view requested);
 /// The answer to a request without the members that every one needs.
