@@ -45,6 +45,12 @@ void Frame::close() {
   }
 }
 
+json::Writer& Frame::begin() {
+  json::Writer& writer = open();
+  write_result_begin(writer, dialect());
+  return writer;
+}
+
 json::Writer& Frame::begin(std::string_view result_type) {
   json::Writer& writer = open();
   write_result_begin(writer, dialect(), result_type);
@@ -80,10 +86,7 @@ void Frame::text(std::string_view text) {
   switch (kind()) {
     case EntryKind::tool: {
       json::Writer& writer = begin();
-      writer.raw_key("\"content\":");
-      writer.begin_array();
-      mcp::write_text_content(writer, text);
-      writer.end_array();
+      mcp::write_only_text(writer, text);
       return end(writer, nullptr, nullptr);
     }
     case EntryKind::prompt:
@@ -166,10 +169,7 @@ void Frame::structured(std::string_view json) {
   }
   if (!output_fits(json)) return;
   json::Writer& writer = begin();
-  writer.raw_key("\"content\":");
-  writer.begin_array();
-  mcp::write_text_content(writer, json);
-  writer.end_array();
+  mcp::write_only_text(writer, json);
   if (dialect().stateless || (dialect().structured && json.front() == '{')) {
     writer.raw_key("\"structuredContent\":");
     writer.raw(json);

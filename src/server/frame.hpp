@@ -119,7 +119,8 @@ class Frame final : public Work, public Exchange {
   // wants at the end.
   json::Writer& open();
   void close();
-  json::Writer& begin(std::string_view result_type = "complete");
+  json::Writer& begin();
+  json::Writer& begin(std::string_view result_type);
   void end(json::Writer& writer, const json::Object* meta, const CacheHint* cache);
   void refuse(Error error);
   void tool_failed(std::string_view text);

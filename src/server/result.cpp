@@ -7,10 +7,7 @@ namespace godwit::inline v0::detail::server {
 void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       std::string_view text) {
   write_result_begin(writer, dialect);
-  writer.raw_key("\"content\":");
-  writer.begin_array();
-  mcp::write_text_content(writer, text);
-  writer.end_array();
+  mcp::write_only_text(writer, text);
   writer.raw_key("\"isError\":");
   writer.value(true);
   write_result_end(writer, dialect, server, nullptr, nullptr);

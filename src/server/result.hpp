@@ -9,8 +9,13 @@
 namespace godwit::inline v0::detail::server {
 
 /// Opens a result and writes the members that it begins with.
+inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect) {
+  writer.begin_object();
+  if (dialect.stateless) writer.raw(R"("resultType":"complete")");
+}
+/// The same for a result that is of another type.
 inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect,
-                               std::string_view type = "complete") {
+                               std::string_view type) {
   writer.begin_object();
   if (!dialect.stateless) return;
   writer.raw_key("\"resultType\":");
