@@ -83,7 +83,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   void fail() noexcept {
     const auto self = shared_from_this();
     peer->options().log.caught("a connection is closed");
-    break_off();
+    break_off("out of memory");
   }
 
   void on_message(std::string_view message, std::size_t spare) override {
@@ -167,26 +167,21 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     }
   }
 
-  void abort(const Error& why) {
-    const auto self = shared_from_this();  // a callback may let go of the Connection
-    if (!std::exchange(ending, true)) reason = why;
-    finished = true;
-    deadlines.cancel();
-    peer->on_close(reason);
-    transport.reset();  // which the peer does not use any more
-    tell();
-  }
-
   /// The end at once, which needs no memory. What was not written is lost.
-  void break_off() noexcept {
+  void break_off(const char* why) noexcept {
+    const auto self = shared_from_this();  // a callback may let go of the Connection
     deadlines.cancel();
     if (!std::exchange(ending, true)) {
       reason.code = rpc::code::connection_closed;
-      reason.message = "out of memory";  // short enough to need none
+      try {
+        reason.message = why;
+      } catch (...) {
+        reason.message = "out of memory";  // short enough to need none
+      }
     }
     finished = true;
     peer->on_close(reason);
-    transport.reset();
+    transport.reset();  // which the peer does not use any more
     tell();
   }
 
@@ -213,9 +208,7 @@ void Connection::on_close(Function<void(const Error&)> done) { state_->done = st
 
 void Connection::close() { state_->end(rpc::connection_closed("closed by this side")); }
 
-void Connection::abort() {
-  state_->abort(Error{.code = rpc::code::connection_closed, .message = "broken off by this side"});
-}
+void Connection::abort() { state_->break_off("broken off by this side"); }
 
 void Connection::on_heard(Function<void()> heard) { state_->heard = std::move(heard); }
 

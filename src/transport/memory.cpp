@@ -1,10 +1,13 @@
 #include "godwit/transport/memory.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "godwit/base/rollback.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/transport/framing.hpp"
 
 namespace godwit::inline v0 {
@@ -22,47 +25,64 @@ struct Batch {
     bytes.clear();
     messages.clear();
   }
+  /// All of the others, or none if there is no memory for them.
+  void append(const Batch& others) {
+    bytes.reserve(bytes.size() + others.bytes.size());
+    const std::size_t count = messages.size() + others.messages.size();
+    if (messages.capacity() < count) messages.reserve(std::max(count, 2 * messages.capacity()));
+    for (const auto& [begin, end] : others.messages) {
+      const std::size_t at = bytes.size();
+      bytes.append(others.bytes, begin, end - begin);
+      messages.emplace_back(at, bytes.size());
+    }
+  }
 };
 
 /// What travels to one side. The lock guards everything; `side` is empty once that side is gone.
 struct Mailbox {
   std::mutex mutex;
   MemoryTransport* side = nullptr;
-  Loop* loop = nullptr;
   Batch waiting;
-  bool posted = false;
   bool ended = false;
-};
 
-/// Makes the other side look. The lock is held: its loop lives as long as `side` is set.
-void wake(const std::shared_ptr<Mailbox>& box);
+  /// Makes that side look. The lock is held.
+  void wake() noexcept;
+};
 
 class MemoryTransport final : public rpc::Transport {
  public:
-  MemoryTransport(std::shared_ptr<Mailbox> in, std::shared_ptr<Mailbox> out, const Limits& limits)
-      : in_(std::move(in)), out_(std::move(out)), limits_(limits) {}
+  MemoryTransport(Loop& loop, std::shared_ptr<Mailbox> in, std::shared_ptr<Mailbox> out,
+                  const Limits& limits)
+      : loop_(loop),
+        in_(std::move(in)),
+        out_(std::move(out)),
+        limits_(limits),
+        arrived_(loop, [this] { survive([&] { deliver(); }); }) {
+    in_->side = this;
+  }
 
   ~MemoryTransport() override {
-    if (gone_) *gone_ = true;
+    for (Watch* watch = watched_; watch; watch = watch->outer) watch->gone = true;
     {
       const std::lock_guard lock(in_->mutex);
       in_->side = nullptr;
-      in_->loop = nullptr;
     }
     end_output();
   }
 
   void start(rpc::Receiver& receiver) override {
     receiver_ = &receiver;
-    const std::lock_guard lock(in_->mutex);
-    wake(in_);
+    arrived_.signal();
   }
 
   std::string& output() override { return gathered_.bytes; }
 
   void finish(const rpc::Outbound& message) override {
+    Rollback undo([&] { gathered_.bytes.resize(message.begin); });
     gathered_.messages.emplace_back(message.begin, gathered_.bytes.size());
-    if (!delivering_) flush();
+    undo.dismiss();
+    // The message is taken: what fails from here on is the connection.
+    if (!delivering_) survive([&] { flush(); });
   }
 
   void flush() override {
@@ -71,13 +91,8 @@ class MemoryTransport final : public rpc::Transport {
     {
       const std::lock_guard lock(out_->mutex);
       if (out_->side && !out_->ended) {
-        Batch& to = out_->waiting;
-        for (const auto& [begin, end] : gathered_.messages) {
-          const std::size_t at = to.bytes.size();
-          to.bytes.append(gathered_.bytes, begin, end - begin);
-          to.messages.emplace_back(at, to.bytes.size());
-        }
-        wake(out_);
+        out_->waiting.append(gathered_);
+        out_->wake();
       }
     }
     gathered_.messages.clear();
@@ -87,19 +102,48 @@ class MemoryTransport final : public rpc::Transport {
 
   void when_flushed(Function<void()> done) override {
     flush();
-    const std::lock_guard lock(in_->mutex);
-    in_->loop->post(std::move(done));
+    loop_.post(std::move(done));
   }
 
   void close() override {
     if (closed_) return;
-    flush();
+    survive([&] { flush(); });
     end_output();
-    const std::lock_guard lock(in_->mutex);
-    in_->ended = true;
-    in_->waiting.clear();
-    closed_here_ = true;
-    wake(in_);
+    end_input("the connection was closed here");
+  }
+
+  void wake() noexcept { arrived_.signal(); }
+
+ private:
+  /// Whether the transport is still there after a callback.
+  struct Watch {
+    explicit Watch(MemoryTransport& on) noexcept
+        : transport(on), outer(std::exchange(on.watched_, this)) {}
+    ~Watch() {
+      if (!gone) transport.watched_ = outer;
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    MemoryTransport& transport;
+    Watch* const outer;
+    bool gone = false;
+  };
+
+  /// What this throws, which is the end of memory, ends the connection and nothing else.
+  template <class F>
+  void survive(F&& run) noexcept {
+    const Watch watch(*this);
+    try {
+      run();
+    } catch (...) {
+      if (watch.gone) return;
+      delivering_ = false;
+      reading_.clear();
+      gathered_.messages.clear();  // a message that is being appended ends in finish()
+      end_output();
+      end_input("out of memory");
+    }
   }
 
   /// From the loop.
@@ -111,12 +155,11 @@ class MemoryTransport final : public rpc::Transport {
       std::swap(reading_, in_->waiting);
       ended = in_->ended;
     }
-    bool gone = false;
-    gone_ = &gone;
+    const Watch watch(*this);
     delivering_ = true;
     reading_.bytes.reserve(reading_.bytes.size() + FrameDecoder::padding);
     for (const auto& [begin, end] : reading_.messages) {
-      if (closed_here_) break;
+      if (why_ended_) break;
       const std::string_view message(reading_.bytes.data() + begin, end - begin);
       if (message.size() > limits_.message_bytes_in) {
         receiver_->on_unreadable(
@@ -127,53 +170,54 @@ class MemoryTransport final : public rpc::Transport {
       } else {
         receiver_->on_message(message, reading_.bytes.capacity() - end);
       }
-      if (gone) return;
+      if (watch.gone) return;
     }
     reading_.clear();
     delivering_ = false;
-    gone_ = nullptr;
     flush();
     if (!ended) {
       // What came while a handler ran the loop inside itself was left lying.
       const std::lock_guard lock(in_->mutex);
-      if (!in_->waiting.messages.empty() || in_->ended) wake(in_);
+      if (!in_->waiting.messages.empty() || in_->ended) arrived_.signal();
       return;
     }
     closed_ = true;
-    receiver_->on_close(error(closed_here_ ? "the connection was closed here"
-                                           : "the other side closed the connection"));
+    Error reason;
+    try {
+      reason = error(why_ended_ ? why_ended_ : "the other side closed the connection");
+    } catch (...) {
+      reason.message = "out of memory";  // short enough to need none
+    }
+    receiver_->on_close(reason);
   }
 
- private:
-  void end_output() {
+  void end_input(const char* why) noexcept {
+    const std::lock_guard lock(in_->mutex);
+    in_->ended = true;
+    in_->waiting.clear();
+    if (!why_ended_) why_ended_ = why;
+    arrived_.signal();
+  }
+  void end_output() noexcept {
     const std::lock_guard lock(out_->mutex);
-    if (out_->ended) return;
-    out_->ended = true;
-    wake(out_);
+    if (std::exchange(out_->ended, true)) return;
+    out_->wake();
   }
 
+  Loop& loop_;
   std::shared_ptr<Mailbox> in_, out_;
   Limits limits_;
+  Wakeup arrived_;
   rpc::Receiver* receiver_ = nullptr;
   Batch gathered_, reading_;
   bool delivering_ = false;
   bool closed_ = false;
-  bool closed_here_ = false;
-  bool* gone_ = nullptr;
+  const char* why_ended_ = nullptr;  // by this side
+  Watch* watched_ = nullptr;         // by those on the stack who may outlive this
 };
 
-void wake(const std::shared_ptr<Mailbox>& box) {
-  if (!box->side || box->posted) return;
-  box->posted = true;
-  box->loop->post([box] {
-    MemoryTransport* side = nullptr;
-    {
-      const std::lock_guard lock(box->mutex);
-      box->posted = false;
-      side = box->side;
-    }
-    if (side) side->deliver();  // the same thread destroys it
-  });
+void Mailbox::wake() noexcept {
+  if (side) side->wake();
 }
 
 }  // namespace
@@ -185,12 +229,8 @@ TransportPair memory_pair(Loop& loop, const Limits& limits) {
 TransportPair memory_pair(Loop& first, Loop& second, const Limits& limits) {
   auto to_first = std::make_shared<Mailbox>();
   auto to_second = std::make_shared<Mailbox>();
-  auto a = std::make_unique<MemoryTransport>(to_first, to_second, limits);
-  auto b = std::make_unique<MemoryTransport>(to_second, to_first, limits);
-  to_first->side = a.get();
-  to_first->loop = &first;
-  to_second->side = b.get();
-  to_second->loop = &second;
+  auto a = std::make_unique<MemoryTransport>(first, to_first, to_second, limits);
+  auto b = std::make_unique<MemoryTransport>(second, to_second, to_first, limits);
   return {std::move(a), std::move(b)};
 }
 

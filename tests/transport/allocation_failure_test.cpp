@@ -154,5 +154,40 @@ TEST(AllocationFailure, OfAQuestion) {
   }
 }
 
+struct Ends final : rpc::Receiver {
+  void on_message(std::string_view message, std::size_t) override { last = message; }
+  void on_unreadable(const Error&) override {}
+  void on_close(const Error& why) override { closed = why.message.empty() ? "?" : why.message; }
+
+  std::string last;
+  std::string closed;
+};
+
+// Both sides learn of the end, whatever had no memory on the way there.
+TEST(AllocationFailure, OfTransportsInMemory) {
+  const std::string text(100, 'x');
+  const auto round = [&] {
+    Loop loop;
+    auto [near_end, far_end] = memory_pair(loop);
+    Ends here, there;
+    far_end->start(there);
+    near_end->start(here);
+    const bool said = test::may_fail([&] {
+      for (int i = 0; i < 3; ++i) {
+        const std::size_t begin = near_end->output().size();
+        near_end->output() += text;
+        near_end->finish({.begin = begin, .kind = rpc::Outbound::Kind::notification});
+      }
+    });
+    test::may_fail([&] { loop.poll(); });
+    if (said && there.closed.empty()) EXPECT_EQ(there.last, text);
+    test::may_fail([&] { near_end->close(); });
+    for (int i = 0; i < 10; ++i) loop.poll();
+    EXPECT_NE(here.closed, "");
+    EXPECT_NE(there.closed, "");
+  };
+  EXPECT_GT(test::fail_each_allocation(round, [] {}), 3);
+}
+
 }  // namespace
 }  // namespace godwit::inline v0
