@@ -297,7 +297,8 @@ std::optional<http::Response> RpcEndpoint::on_upgrade(const http::Request& reque
   auto transport = WebSocketTransport::accept(state_->loop, std::move(stream), request, rest,
                                               {.protocols = state_->options.protocols,
                                                .limits = state_->peer.limits,
-                                               .clock = state_->peer.clock});
+                                               .clock = state_->peer.clock,
+                                               .room = state_->options.room});
   if (!transport) return refused(400, transport.error().message);
   state_->options.on_websocket(*std::move(transport), peer);
   return std::nullopt;

@@ -44,6 +44,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   Loop& loop;
   std::shared_ptr<const rpc::Router> router;
   rpc::PeerOptions options;
+  std::shared_ptr<InputRoom> room = std::make_shared<InputRoom>(options.limits.process_body_bytes);
   std::vector<Listener> listeners;
   std::vector<std::unique_ptr<Front>> fronts;
   std::vector<std::unique_ptr<Clients>> clients;  // one for each listener, and one for the rest
@@ -60,9 +61,11 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   }
 
   SocketOptions socket_options(Framing framing, Clients& into) const {
-    return {.framing = framing, .limits = options.limits, .log = options.log, .make_room = [&into] {
-              return into.make_room();
-            }};
+    return {.framing = framing,
+            .limits = options.limits,
+            .log = options.log,
+            .make_room = [&into] { return into.make_room(); },
+            .room = room};
   }
 
   OnTransport acceptor(Clients& into) {
@@ -83,7 +86,8 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
                             .access = given.access,
                             .post = !ws,
                             .on_websocket = ws ? acceptor(*sockets) : nullptr,
-                            .protocols = given.protocols};
+                            .protocols = given.protocols,
+                            .room = room};
     what.access.wide = what.access.wide || !is_loopback(address.host);
     auto front = std::make_unique<Front>(loop, router, options, std::move(what));
     http::HttpServerOptions settings{

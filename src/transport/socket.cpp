@@ -9,10 +9,12 @@ namespace godwit::inline v0 {
 namespace {
 
 Listener::OnAccept wrap(Loop& loop, OnTransport on_transport, const SocketOptions& options) {
-  return [&loop, call = std::move(on_transport), framing = options.framing,
-          limits = options.limits](Stream stream) mutable {
+  return [&loop, call = std::move(on_transport), framing = options.framing, limits = options.limits,
+          room = options.room](Stream stream) mutable {
     const std::string peer = stream.peer();
-    call(std::make_unique<StreamTransport>(loop, std::move(stream), framing, limits), peer);
+    auto transport = std::make_unique<StreamTransport>(loop, std::move(stream), framing, limits);
+    transport->share_room(room);
+    call(std::move(transport), peer);
   };
 }
 

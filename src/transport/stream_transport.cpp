@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/rpc/error_code.hpp"
 
 namespace godwit::inline v0 {
 
@@ -11,6 +12,10 @@ namespace {
 
 /// What is still read from a peer that takes nothing any more; as much as a pipe may hold.
 constexpr std::size_t last_words = 1u << 20;
+
+constexpr std::string_view no_room =
+    "busy: too many bytes of unfinished messages have come; this one began first and is given up, "
+    "with its connection";
 
 }  // namespace
 
@@ -129,6 +134,23 @@ void StreamTransport::pump() {
   in_burst_ = false;
   write_out();
   if (end_seen_ && !paused_ && phase_ == Phase::open) end(std::move(reason_), Phase::ended);
+  if (room_ && (decoder_.partial() || holds_room())) count_input();
+}
+
+/// Afterwards this may be gone.
+void StreamTransport::count_input() noexcept {
+  const std::shared_ptr<InputRoom> room = room_;
+  const bool unfinished = phase_ == Phase::open && decoder_.partial();
+  room->hold(*this, unfinished ? decoder_.capacity() : 0);
+}
+
+void StreamTransport::give_way() noexcept {
+  survive([&] {
+    if (phase_ != Phase::open) return;
+    const Watch watch(*this);
+    receiver_->on_unreadable(rpc::internal_error(std::string(no_room)));
+    if (!watch.gone && phase_ == Phase::open) end(error(std::string(no_room)), Phase::closing);
+  });
 }
 
 void StreamTransport::on_end(const Result<void>& how) {

@@ -43,6 +43,7 @@ WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide 
                                        std::string protocol)
     : limits_(options.limits),
       clock_(options.clock),
+      room_(options.room),
       decoder_(side, options.limits),
       stream_(std::move(stream)),
       silence_(loop),
@@ -149,6 +150,24 @@ void WebSocketTransport::pump() {
     }
   }
   settle();
+  if (room_ && (decoder_.partial() || holds_room())) count_input();
+}
+
+/// Afterwards this may be gone.
+void WebSocketTransport::count_input() noexcept {
+  const std::shared_ptr<InputRoom> room = room_;
+  const bool unfinished = phase_ == Phase::open && decoder_.partial();
+  room->hold(*this, unfinished ? decoder_.capacity() : 0);
+}
+
+void WebSocketTransport::give_way() noexcept {
+  survive([&] {
+    if (phase_ != Phase::open) return;
+    failed_ = true;
+    start_closing(error("busy: too many bytes of unfinished messages have come; this one began "
+                        "first and is given up, with its connection"),
+                  close_code::try_again_later, "too many unfinished messages");
+  });
 }
 
 void WebSocketTransport::handle(Event event) {

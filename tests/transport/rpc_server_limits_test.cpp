@@ -133,6 +133,41 @@ TEST_P(RpcServerLimits, ThenTheOneThatWasQuietForLongest) {
   EXPECT_TRUE(clients[0]->wait([&] { return clients[0]->in.find("7") != std::string::npos; }));
 }
 
+// Each may send as much as a message may have; not all of them at the same time.
+TEST_P(RpcServerLimits, UnfinishedMessagesTogetherAreBounded) {
+  constexpr std::size_t piece = 200u << 10;
+  const Limits limits{.process_body_bytes = 1u << 20};
+  Crowd crowd(limits, GetParam());
+  auto good = crowd.connect();
+  ASSERT_TRUE(crowd.works(*good));
+  const std::string begun = (crowd.kind == Kind::tcp ? std::string(2 * piece, ' ')
+                                                     : test::ws_frame(std::string(2 * piece, ' ')))
+                                .substr(0, piece);
+  std::vector<std::unique_ptr<RawClient>> hoarders;
+  for (int i = 0; i < 12; ++i) {
+    hoarders.push_back(crowd.connect());
+    hoarders.back()->send(begun);
+    crowd.settle();
+  }
+  EXPECT_TRUE(hoarders.front()->wait_end()) << "it began first";
+  EXPECT_THAT(hoarders.front()->in, HasSubstr("unfinished messages"));
+  EXPECT_TRUE(crowd.open(*hoarders.back())) << "it began last";
+  std::size_t open = 0;
+  for (const auto& each : hoarders) open += crowd.open(*each) ? 1 : 0;
+  EXPECT_LE(open, limits.process_body_bytes / piece);
+  EXPECT_GE(open, 2u);
+  EXPECT_TRUE(crowd.works(*good)) << "it holds nothing";
+  // Whoever ends its message is heard.
+  std::string whole = ping;
+  whole.resize(2 * piece, ' ');
+  auto slow = crowd.connect();
+  const std::string bytes = crowd.kind == Kind::tcp ? whole + "\n" : test::ws_frame(whole);
+  slow->send(bytes.substr(0, piece));
+  crowd.settle();
+  slow->send(bytes.substr(piece));
+  EXPECT_TRUE(slow->wait([&] { return slow->in.find("pong") != std::string::npos; }));
+}
+
 TEST(RpcServerBusy, ClientsThatWaitForAnAnswerDoNotGiveWay) {
   Crowd crowd({.connections = 3});
   std::vector<std::unique_ptr<RawClient>> clients;

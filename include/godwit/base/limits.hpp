@@ -84,7 +84,7 @@ struct Limits {
   /// A connection on which no request is under way.
   Duration http_keep_alive = std::chrono::seconds(75);
   /// Bodies of requests that have not ended yet, in the whole process; beyond that those that began
-  /// first are refused with 503.
+  /// first are refused with 503. So much again for unfinished messages over sockets (InputRoom).
   std::size_t process_body_bytes = 256u << 20;
   /// Answers with a status of 1xx before the one that counts.
   std::size_t http_interim_answers = 16;

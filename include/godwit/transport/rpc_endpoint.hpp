@@ -47,6 +47,8 @@ struct RpcEndpointOptions {
   OnTransport on_websocket{};
   /// Their subprotocols, the best first.
   std::vector<std::string> protocols{"jsonrpc"};
+  /// Where what has come of their unfinished messages is counted together.
+  std::shared_ptr<InputRoom> room{};
 };
 
 class GODWIT_API RpcEndpoint final : public http::Handler {

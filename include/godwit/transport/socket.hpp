@@ -21,6 +21,7 @@
 #include "godwit/io/loop.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
+#include "godwit/transport/input_room.hpp"
 
 namespace godwit::inline v0 {
 
@@ -33,6 +34,8 @@ struct SocketOptions {
   bool loopback_exempt = true;
   /// Listening: as in ListenerOptions.
   std::function<bool()> make_room{};
+  /// Listening: where what has come of unfinished messages is counted for all connections.
+  std::shared_ptr<InputRoom> room{};
   /// For all addresses of a host together.
   Duration connect_timeout = std::chrono::seconds(10);
 };

@@ -29,11 +29,14 @@
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
+#include "godwit/transport/input_room.hpp"
 #include "godwit/transport/output_buffer.hpp"
 
 namespace godwit::inline v0 {
 
-class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handler {
+class GODWIT_API StreamTransport : public rpc::Transport,
+                                   private Stream::Handler,
+                                   private InputRoom::Guest {
  public:
   /// One stream for both directions.
   StreamTransport(Loop& loop, Stream both, Framing framing = Framing::newline,
@@ -53,6 +56,8 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
 
   /// Bytes that the peer has not taken yet.
   std::size_t unsent() const noexcept { return out_.unsent(); }
+  /// Counts what has come of unfinished messages together with that of other connections.
+  void share_room(std::shared_ptr<InputRoom> room) noexcept { room_ = std::move(room); }
   /// Calls `failed` from the loop, once, when writing has failed: what was said since is lost.
   void on_write_failure(Function<void(const Error& why)> failed);
   /// Calls `done` from the loop once everything is written, or can never be.
@@ -93,6 +98,8 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   void write_out();
   void watch_stall();
   void stalled();
+  void count_input() noexcept;
+  void give_way() noexcept override;
   void drop_output() noexcept;
   void broken(Error reason);
   void end(Error reason, Phase phase);
@@ -106,6 +113,7 @@ class GODWIT_API StreamTransport : public rpc::Transport, private Stream::Handle
   Stream& out_stream() noexcept { return output_ ? *output_ : input_; }
 
   Limits limits_;
+  std::shared_ptr<InputRoom> room_;
   FrameDecoder decoder_;
   Stream input_;
   std::optional<Stream> output_;

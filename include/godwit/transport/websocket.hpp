@@ -45,6 +45,7 @@
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
+#include "godwit/transport/input_room.hpp"
 #include "godwit/transport/output_buffer.hpp"
 #include "godwit/transport/websocket_decoder.hpp"
 
@@ -57,9 +58,13 @@ struct WebSocketOptions {
   Limits limits{};
   /// Must outlive the transport.
   const Clock* clock = &steady_clock();
+  /// Where what has come of unfinished messages is counted together with that of others.
+  std::shared_ptr<InputRoom> room{};
 };
 
-class GODWIT_API WebSocketTransport final : public rpc::Transport, private Stream::Handler {
+class GODWIT_API WebSocketTransport final : public rpc::Transport,
+                                            private Stream::Handler,
+                                            private InputRoom::Guest {
  public:
   /// How to refuse a request that is no proper WebSocket handshake (RFC 6455 4.2.1); nothing if it
   /// is one. Who may call is another question (http::Access).
@@ -113,6 +118,8 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
   void pump();
   void handle(WebSocketDecoder::Event event);
   bool too_many_control_frames();
+  void count_input() noexcept;
+  void give_way() noexcept override;
   void send_control(WebSocketOpcode opcode, std::string_view payload);
   void say_close(std::uint16_t code, std::string_view words);
   std::optional<std::uint32_t> mask() const;
@@ -139,6 +146,7 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport, private Strea
 
   Limits limits_;
   const Clock* clock_;
+  std::shared_ptr<InputRoom> room_;
   WebSocketDecoder decoder_;
   Stream stream_;
   Timer silence_;

@@ -43,6 +43,7 @@ inline constexpr std::uint16_t none = 1005;
 inline constexpr std::uint16_t invalid_text = 1007;
 inline constexpr std::uint16_t policy = 1008;
 inline constexpr std::uint16_t too_big = 1009;
+inline constexpr std::uint16_t try_again_later = 1013;
 }  // namespace close_code
 
 class GODWIT_API WebSocketDecoder {
