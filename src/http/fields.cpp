@@ -7,15 +7,6 @@
 
 namespace godwit::inline v0::http {
 
-bool same_name(std::string_view a, std::string_view b) noexcept {
-  if (a.size() != b.size()) return false;
-  const char* x = a.data();
-  const char* y = b.data();
-  for (const char* const end = x + a.size(); x != end; ++x, ++y)
-    if (*x != *y && to_lower(*x) != to_lower(*y)) return false;
-  return true;
-}
-
 bool is_token(std::string_view text) noexcept {
   return !text.empty() && all_of_class(text, token_char);
 }

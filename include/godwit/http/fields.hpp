@@ -13,21 +13,20 @@
 #include <vector>
 
 #include "godwit/base/export.hpp"
+#include "godwit/base/header_field.hpp"
 
 namespace godwit::inline v0::http {
 
 /// Names of fields do not distinguish case (ASCII).
-GODWIT_API bool same_name(std::string_view a, std::string_view b) noexcept;
+inline bool same_name(std::string_view a, std::string_view b) noexcept {
+  return same_header_name(a, b);
+}
 /// A name: one or more of the characters RFC 9110 calls tchar.
 GODWIT_API bool is_token(std::string_view text) noexcept;
 /// A value that may be sent: no control character but a tab, and no space around it.
 GODWIT_API bool is_field_value(std::string_view text) noexcept;
 
-struct Field {
-  std::string_view name{};
-  std::string_view value{};
-  bool operator==(const Field&) const = default;
-};
+using Field = HeaderField;
 
 /// Fields of a message that was read. The views live as long as the message.
 class GODWIT_API FieldsView {
@@ -45,6 +44,7 @@ class GODWIT_API FieldsView {
   auto begin() const noexcept { return fields_.begin(); }
   auto end() const noexcept { return fields_.end(); }
   std::size_t size() const noexcept { return fields_.size(); }
+  std::span<const Field> all() const noexcept { return fields_; }
 
  private:
   std::span<const Field> fields_{};
