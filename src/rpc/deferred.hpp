@@ -100,7 +100,8 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   void send(std::string message) override;
   std::stop_token cancelled() const override { return stop_.get_token(); }
   std::string_view method() const override { return method_; }
-  bool is_notification() const override { return !id_; }
+  const std::optional<Id>& id() const noexcept override { return id_; }
+  const Facts& facts() const noexcept override { return facts_ ? *facts_ : no_facts(); }
   void* user() const override { return user_.get(); }
   Route route() const override { return route_; }
 
@@ -115,11 +116,10 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
 
   bool taken_back() const noexcept { return taken_back_.load(); }
 
-  const std::optional<Id>& id() const noexcept { return id_; }
-
   // Set once before the handler runs, read on the peer's thread.
   Log log;
   std::shared_ptr<void> user_;
+  std::shared_ptr<const Facts> facts_;
   Route route_ = 0;
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};

@@ -16,7 +16,8 @@ class Peer::Impl::Incoming final : public detail::Call {
       : impl_(impl),
         envelope_(envelope),
         batch_(batch),
-        context_(impl.self, envelope.method, envelope.id, envelope.params, impl.user.get()) {}
+        context_(impl.self, envelope.method, envelope.id, envelope.params, *impl.facts,
+                 impl.user.get()) {}
 
   json::View params() const override { return envelope_.params; }
   json::View id() const override { return envelope_.id; }
@@ -85,6 +86,7 @@ class Peer::Impl::Incoming final : public detail::Call {
         std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
     call->log = impl_.options.log;
     call->user_ = impl_.user;
+    call->facts_ = impl_.kept_facts();
     call->route_ = impl_.route;
     call->batch = batch_;
     call->started = started_ ? *started_ : impl_.options.clock->now();

@@ -58,21 +58,41 @@ Peer::~Peer() {
 }
 
 void Peer::receive(std::string_view message, std::size_t spare, Route route) {
+  receive(message, spare, impl_->connection_facts(), route);
+}
+
+void Peer::receive(std::string_view message, std::size_t spare, const Facts& facts, Route route) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) return impl.wait(message, route);
-  const Impl::Receiving receiving(impl, route);
+  if (impl.receiving) return impl.wait(message, route, facts);
+  const Impl::Receiving receiving(impl, route, facts);
   impl.message(message, spare);
   impl.after_message();
 }
 
 void Peer::receive(json::View message, Route route) {
+  receive(message, impl_->connection_facts(), route);
+}
+
+void Peer::receive(json::View message, const Facts& facts, Route route) {
   Impl& impl = *impl_;
   if (impl.closed) return;
-  if (impl.receiving) return impl.wait(message.source(), route);
-  const Impl::Receiving receiving(impl, route);
+  if (impl.receiving) return impl.wait(message.source(), route, facts);
+  const Impl::Receiving receiving(impl, route, facts);
   impl.message(message);
   impl.after_message();
+}
+
+void Peer::set_connection_facts(std::shared_ptr<const Facts> facts) {
+  Impl& impl = *impl_;
+  if (!facts) return;
+  if (!facts->identity && impl.options.identity) {
+    Facts whole = *facts;
+    whole.identity = impl.options.identity;
+    facts = keep(whole);
+  }
+  impl.connection = std::move(facts);
+  impl.facts = impl.connection.get();
 }
 
 void Peer::on_unreadable(const Error& error) {

@@ -68,7 +68,9 @@ void Peer::Impl::after_message() {
     const Waiting next = std::move(waiting_messages.front());
     waiting_messages.pop_front();
     const Via via(*this, next.route);
+    facts = next.facts ? next.facts.get() : &no_facts();
     message(next.text, 0);
+    facts = &connection_facts();
   }
   if (!closed && mailbox->has_mail()) self.process();
 }

@@ -47,13 +47,15 @@ struct Peer::Impl {
   /// The same while a message is being handled: others that come meanwhile wait.
   class Receiving {
    public:
-    Receiving(Impl& impl, Route route) noexcept
+    Receiving(Impl& impl, Route route, const Facts& facts) noexcept
         : busy_(impl), impl_(impl), before_(std::exchange(impl.route, route)) {
       impl_.receiving = true;
+      impl_.facts = &facts;
     }
     ~Receiving() {
       impl_.receiving = false;
       impl_.route = before_;
+      impl_.facts = &impl_.connection_facts();
     }
     Receiving(const Receiving&) = delete;
     Receiving& operator=(const Receiving&) = delete;
@@ -73,6 +75,8 @@ struct Peer::Impl {
         options(*shared_options),
         rules(options.rules),
         user(options.user),
+        connection(options.identity ? keep({.identity = options.identity}) : nullptr),
+        facts(&connection_facts()),
         deadline_moved(std::move(hooks.deadline_moved)),
         parse_options(json::ParseOptions::from(options.limits)),
         mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake))) {}
@@ -84,6 +88,8 @@ struct Peer::Impl {
   const PeerOptions& options;
   Rules rules;
   std::shared_ptr<void> user;
+  std::shared_ptr<const Facts> connection;  // what is known about all messages; may be null
+  const Facts* facts;                       // of the message that is being handled
   std::function<void()> deadline_moved;
   json::ParseOptions parse_options;
   std::shared_ptr<detail::Mailbox> mailbox;
@@ -100,6 +106,7 @@ struct Peer::Impl {
   struct Waiting {
     std::string text;
     Route route;
+    std::shared_ptr<const Facts> facts;
   };
   std::list<Waiting> waiting_messages;  // that came while one was being handled
 
@@ -113,6 +120,13 @@ struct Peer::Impl {
   std::string scratch;                            // results nobody wants
   std::unordered_set<std::string> slow_methods;
 
+  const Facts& connection_facts() const noexcept { return connection ? *connection : no_facts(); }
+  /// For longer than the message is being handled.
+  std::shared_ptr<const Facts> kept(const Facts& about) const {
+    return &about == &connection_facts() ? connection : keep(about);
+  }
+  std::shared_ptr<const Facts> kept_facts() const { return kept(*facts); }
+
   /// The log sink is code of the program, too.
   void complain(LogLevel level, std::string_view line) {
     if (options.log.enabled(level)) options.log.limited(level, line, options.clock->now());
@@ -125,8 +139,8 @@ struct Peer::Impl {
   /// Not inlined, so that only large messages pay for a parser of their own.
   [[gnu::noinline]] void large_message(std::string_view text, std::size_t spare);
   void parse_with(json::Document& parser, std::string_view text, std::size_t spare);
-  void wait(std::string_view message, Route from) {
-    waiting_messages.push_back({std::string(message), from});
+  void wait(std::string_view message, Route from, const Facts& about) {
+    waiting_messages.push_back({std::string(message), from, kept(about)});
   }
   /// What came while a message was being handled.
   void after_message();

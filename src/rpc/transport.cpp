@@ -12,6 +12,7 @@ void Receiver::on_parsed(json::View message) { on_message(message.source(), 0); 
 
 Output::~Output() = default;
 Transport::~Transport() = default;
+std::shared_ptr<const Facts> Transport::facts() const { return nullptr; }
 
 bool Output::refuse(const Error&) { return false; }
 bool Output::has_fields() const noexcept { return false; }

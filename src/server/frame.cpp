@@ -361,6 +361,19 @@ const Caller& Frame::caller() {
   return *caller_;
 }
 
+std::optional<rpc::Id> Frame::request_id() const {
+  return late_ ? late_->request().id() : rpc::Id::from(call_->id());
+}
+
+const rpc::Facts& Frame::facts() const {
+  return late_ ? late_->request().facts() : call_->context().facts();
+}
+
+std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState make) {
+  if (dialect().stateless) return nullptr;
+  return session_.state(type, make);
+}
+
 std::stop_token Frame::cancelled() const {
   return late_ ? late_->request().cancelled() : std::stop_token();
 }

@@ -87,8 +87,10 @@ class Frame final : public Work, public Exchange {
   std::string_view revision() const override { return request_.dialect->revision; }
   std::string_view method() const override { return request_.method; }
   json::View meta() const override { return request_.meta; }
-  std::string_view principal() const override { return session_.facts().principal; }
-  void* user() const override { return session_.facts().user.get(); }
+  std::optional<rpc::Id> request_id() const override;
+  const rpc::Facts& facts() const override;
+  std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) override;
+  void* user() const override { return session_.user(); }
   Result<json::Value> ask(std::string_view key, Question question) override;
   Error ask_again(std::string_view key, std::string_view why) override;
   void begin_all() override;
@@ -237,7 +239,7 @@ std::string misfit_text(std::string_view key, std::string_view why, unsigned rou
 
 /// What the sealed state of a request belongs to: another method, caller, handler or other
 /// arguments cannot use it.
-std::string state_context(const Session& session, const Request& request, const Entry& entry);
+std::string state_context(const rpc::Facts& facts, const Request& request, const Entry& entry);
 
 /// The error as it travels in this dialect: codes of this process become those of the wire.
 Error wire_error(Error error, const mcp::Dialect& dialect);

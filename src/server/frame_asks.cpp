@@ -340,16 +340,24 @@ void Frame::suspend_stateless() {
     writer.end_object();
   }
   writer.key("requestState");
-  writer.value(server.options.sealer->seal(state, state_context(session_, request_, *entry_)));
+  writer.value(server.options.sealer->seal(state, state_context(facts(), request_, *entry_)));
   end(writer, nullptr, nullptr);
 }
 
-std::string state_context(const Session& session, const Request& request, const Entry& entry) {
+std::string state_context(const rpc::Facts& facts, const Request& request, const Entry& entry) {
   std::string text;
   json::Writer writer(text);
   writer.begin_array();
   writer.value(request.method);
-  writer.value(session.facts().principal);
+  if (facts.identity) {
+    writer.begin_array();
+    writer.value(facts.identity->issuer);
+    writer.value(facts.identity->subject);
+    writer.value(facts.identity->client);
+    writer.end_array();
+  } else {
+    writer.null();
+  }
   writer.value(entry.digest);
   // What the client sends again, in whatever order: all but the parts that belong to the round.
   std::map<std::string_view, json::View> parts;

@@ -87,8 +87,8 @@ class Entrance {
       return call_.fail(rpc::invalid_params("params/_meta must be an object"));
     }
     if (!choose_era()) return;
-    if (session_.carrier && call_.wants_answer() &&
-        !agrees(mcp::check_method(*session_.carrier, request_.method))) {
+    if (session_.only_stateless && call_.wants_answer() &&
+        !agrees(mcp::check_method(fields(), request_.method))) {
       return;
     }
     const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
@@ -99,9 +99,10 @@ class Entrance {
  private:
   /// By what the message itself says; without that by what was agreed on.
   bool choose_era() {
-    if (session_.carrier || mcp::is_stateless(request_.facts)) {
+    if (session_.only_stateless || mcp::is_stateless(request_.facts)) {
       request_.dialect = &mcp::stateless_dialect();
-      const auto error = mcp::check_facts(request_.facts, session_.carrier);
+      const auto error =
+          mcp::check_facts(request_.facts, session_.only_stateless ? &fields() : nullptr);
       if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
       call_.fail(*error);
       return false;
@@ -175,17 +176,18 @@ class Entrance {
 
   // Helpers.
 
-  /// False if what the carrier says contradicts the message, which has been answered then.
+  /// False if what the header fields say contradicts the message, which has been answered then.
   bool agrees(std::optional<Error> error) {
     if (error) call_.fail(*std::move(error));
     return !error;
   }
   bool name_agrees() {
-    return !session_.carrier ||
-           agrees(mcp::check_name(*session_.carrier, request_.method, request_.params));
+    return !session_.only_stateless ||
+           agrees(mcp::check_name(fields(), request_.method, request_.params));
   }
 
   const mcp::Dialect& dialect() const { return *request_.dialect; }
+  const rpc::HeaderFields& fields() { return call_.context().facts().fields; }
   const Limits& limits() { return session_.server().options.limits; }
   /// What this client was promised; a stateless one is promised nothing beyond the moment.
   const ServerCapabilities& capabilities() {
@@ -508,7 +510,8 @@ class Entrance {
     Server::Impl& server = session_.server();
     std::optional<std::string> text;
     if (const auto sealed = state.as_string(); sealed && server.options.sealer) {
-      text = server.options.sealer->open(*sealed, state_context(session_, request_, entry));
+      text = server.options.sealer->open(*sealed,
+                                         state_context(call_.context().facts(), request_, entry));
     }
     if (!text) {
       call_.fail(
@@ -530,7 +533,7 @@ class Entrance {
   }
 
   void call_tool() {
-    if (session_.carrier && !capabilities().tools) return unknown_method();
+    if (session_.only_stateless && !capabilities().tools) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
     if (!parts_.name.get(name)) {
@@ -543,8 +546,8 @@ class Entrance {
       return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
     }
     request_.arguments = parts_.arguments;
-    if (session_.carrier && !tool->param_headers.empty() &&
-        !agrees(mcp::check_params(*session_.carrier, tool->param_headers, request_.arguments))) {
+    if (session_.only_stateless && !tool->param_headers.empty() &&
+        !agrees(mcp::check_params(fields(), tool->param_headers, request_.arguments))) {
       return;
     }
     if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(*tool)) {

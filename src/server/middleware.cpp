@@ -8,7 +8,6 @@
 
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "session.hpp"
 
 namespace godwit::inline v0 {
 
@@ -80,9 +79,7 @@ rpc::Middleware authorize(std::function<Result<void>(const CallFacts&)> decide) 
   return {.before = [decide = std::move(decide)](rpc::Context& context) -> Result<void> {
             CallFacts facts{.method = context.method()};
             facts.name = target_of(context.params());
-            if (const auto* session = context.user<detail::server::Session>()) {
-              facts.principal = session->facts().principal;
-            }
+            facts.identity = context.facts().identity.get();
             return decide(facts);
           },
           .after = {}};

@@ -20,11 +20,11 @@ constexpr ChangeName change_names[] = {{tools_changed, mcp::Operation::tools_cha
 
 }  // namespace
 
-Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts)
+Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user)
     : server_(std::move(server)),
       peer_(peer),
       poster_(peer.poster()),
-      facts_(std::move(facts)),
+      user_(std::move(user)),
       kept_(server_->session_bytes, server_->options.limits.session_bytes,
             server_->options.limits.process_session_bytes) {
   static const auto nothing = std::make_shared<const ServerCapabilities>();
@@ -46,6 +46,14 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
     catalog_version_ = now;
   }
   return catalog_;
+}
+
+std::shared_ptr<void> Session::state(const std::type_info& type, Exchange::MakeState make) {
+  const std::lock_guard lock(state_mutex_);
+  for (const auto& [known, state] : states_) {
+    if (known == type) return state;
+  }
+  return states_.emplace_back(type, make()).second;
 }
 
 std::optional<Error> Session::begin(const mcp::Dialect& dialect,

@@ -8,12 +8,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "catalog.hpp"
 #include "godwit/rpc/peer.hpp"
@@ -27,21 +31,21 @@ namespace godwit::inline v0::detail::server {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, PeerFacts facts);
+  Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user);
   ~Session();
 
   Server::Impl& server() noexcept { return *server_; }
   rpc::Peer& peer() noexcept { return peer_; }
   const rpc::Poster& poster() const noexcept { return poster_; }  // any thread
-  const PeerFacts& facts() const noexcept { return facts_; }      // any thread
+  void* user() const noexcept { return user_.get(); }             // any thread
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
   /// Whether the program, or an extension that it declared, added a method of this name.
   GODWIT_API bool has_method(std::string_view name);
 
-  /// Set while a message is handled whose carrier has fields that must agree with it. Such a
-  /// carrier brings stateless requests here, and nothing else.
-  const mcp::CarrierFields* carrier = nullptr;
+  /// Set by a transport that brings stateless requests here, and nothing else, with header fields
+  /// that must agree with them.
+  bool only_stateless = false;
 
   // The stateful conversation, if there is one.
 
@@ -57,6 +61,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// An error if there are too many already.
   std::optional<Error> subscribe(std::string uri);
   void unsubscribe(const std::string& uri);
+
+  /// What the program keeps in it, one of each type. Any thread.
+  std::shared_ptr<void> state(const std::type_info& type, Exchange::MakeState make);
 
   // Listening of stateless clients.
 
@@ -109,7 +116,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<Server::Impl> server_;
   rpc::Peer& peer_;
   rpc::Poster poster_;
-  PeerFacts facts_;
+  std::shared_ptr<void> user_;
   std::shared_ptr<const Catalog> catalog_;
   std::uint64_t catalog_version_ = 0;
 
@@ -118,6 +125,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
   bool initialized_ = false;
+  std::mutex state_mutex_;  // guards the next
+  std::vector<std::pair<std::type_index, std::shared_ptr<void>>> states_;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;

@@ -64,6 +64,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     options.wake = [this] { wake.signal(); };  // not once the peer has closed
     options.deadline_moved = [this] { arm(); };
     peer.emplace(*transport, std::move(router), std::move(options));
+    peer->set_connection_facts(transport->facts());
     transport->start(*this);
   }
 

@@ -9,6 +9,7 @@
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
+#include "godwit/transport/request_facts.hpp"
 
 namespace godwit::inline v0 {
 
@@ -132,7 +133,7 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
       end_without_answer();
     });
     more = state.fields_for(request);
-    peer->on_message(request.body, request.spare);
+    peer->receive(request.body, request.spare, facts_of(request));
     if (exchange && peer->in_flight() == 0) unanswered(0);
     if (exchange) {
       exchange->set_owner(this);

@@ -69,6 +69,12 @@ StreamTransport::~StreamTransport() {
   for (Watch* watch = watched_; watch; watch = watch->outer) watch->gone = true;
 }
 
+std::shared_ptr<const rpc::Facts> StreamTransport::facts() const {
+  if (output_) return nullptr;  // pipes
+  const std::string peer = input_.peer();
+  return rpc::keep({.peer = peer, .secure = input_.secure()});
+}
+
 void StreamTransport::start(rpc::Receiver& receiver) {
   receiver_ = &receiver;
   if (phase_ != Phase::idle) return;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/transport/request_facts.hpp"
 #include "websocket_handshake.hpp"
 
 namespace godwit::inline v0 {
@@ -76,10 +77,17 @@ Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
   const std::string answer = detail::transport::handshake_answer(request, protocol);
   auto transport = std::make_unique<WebSocketTransport>(
       loop, std::move(stream), WebSocketSide::server, rest, options, std::move(protocol));
+  transport->handshake_ = rpc::keep(facts_of(request));
   transport->out_.text() = answer;
   transport->out_.finish_message();
   transport->write_out();
   return transport;
+}
+
+std::shared_ptr<const rpc::Facts> WebSocketTransport::facts() const {
+  if (handshake_) return handshake_;
+  const std::string peer = stream_.peer();
+  return rpc::keep({.peer = peer, .secure = stream_.secure()});
 }
 
 void WebSocketTransport::start(rpc::Receiver& receiver) {

@@ -9,6 +9,7 @@
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
+#include "godwit/transport/request_facts.hpp"
 #include "godwit/web/memory_event_store.hpp"
 #include "http_session.hpp"
 #include "lane.hpp"
@@ -333,7 +334,14 @@ void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
   const auto last = sse_sessions.extract(sse_sessions.find(session.id()));
 }
 
-HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange) {
+rpc::Facts Endpoint::Impl::facts_of(const http::Request& request) const {
+  rpc::Facts facts = godwit::facts_of(request);
+  if (options.identify) facts.identity = options.identify(request);
+  return facts;
+}
+
+HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange,
+                                        rpc::Facts& facts) {
   const auto id = request.fields.find(mcp::header::session);
   if (!id) {
     refuse(
@@ -344,8 +352,10 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
   }
   const bool once = request.fields.count(mcp::header::session) == 1;
   if (once && forwarded(*id, request, exchange)) return nullptr;
+  facts = facts_of(request);
   const auto found = sessions.find(*id);
-  if (found == sessions.end() || !once) {
+  // Nobody learns that a session of another one is there.
+  if (found == sessions.end() || !once || !found->second->belongs_to(facts.identity.get())) {
     refuse(request, exchange, 404,
            "there is no such session (any more): begin a new one with \"initialize\"");
     return nullptr;
@@ -364,10 +374,11 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
 
 void Endpoint::Impl::stateful(const http::Request& request, json::View message,
                               http::Exchange& exchange) {
-  HttpSession* session = session_of(request, exchange);
+  rpc::Facts facts;
+  HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
   if (too_busy(request, message, exchange, session->in_flight())) return;
-  session->post(message, exchange, fields_for(request));
+  session->post(message, facts, exchange, fields_for(request));
 }
 
 void Endpoint::Impl::initialize(const http::Request& request, json::View message,
@@ -375,11 +386,12 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
   if (too_busy(request, message, exchange, 0)) return;
   if (!has_room(request, message, exchange)) return;
   std::string id = new_session_id();
-  auto session = std::make_unique<HttpSession>(*this, id, client_of(request));
+  const rpc::Facts facts = facts_of(request);
+  auto session = std::make_unique<HttpSession>(*this, id, client_of(request), facts.identity);
   HttpSession& made = *session;
   sessions.emplace(std::move(id), std::move(session));
   Rollback undo([&] { end(made); });
-  made.post(message, exchange, fields_for(request));
+  made.post(message, facts, exchange, fields_for(request));
   if (made.established()) undo.dismiss();
 }
 
@@ -387,7 +399,8 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
   if (!accepts(request, sse_type)) {
     return refuse(request, exchange, 406, "the Accept field must list text/event-stream");
   }
-  HttpSession* session = session_of(request, exchange);
+  rpc::Facts facts;
+  HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
   if (const auto last = request.fields.find("Last-Event-ID")) {
     using Resumed = HttpSession::Resumed;
@@ -409,7 +422,8 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
 }
 
 void Endpoint::Impl::end_session(const http::Request& request, http::Exchange& exchange) {
-  HttpSession* session = session_of(request, exchange);
+  rpc::Facts facts;
+  HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
   session->end();
   end(*session);
@@ -427,7 +441,8 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
     if (draining) return bad(503, "the server is shutting down", retry_later());
     if (!has_room(request, {}, exchange)) return;
     std::string id = new_session_id();
-    auto session = std::make_unique<detail::web::SseSession>(*this, id, client_of(request));
+    auto session = std::make_unique<detail::web::SseSession>(*this, id, client_of(request),
+                                                             facts_of(request).identity);
     detail::web::SseSession& made = *session;
     std::string post_to = options.sse_path + "?" + std::string(prefix) + id;
     sse_sessions.emplace(std::move(id), std::move(session));
@@ -443,12 +458,15 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   id.remove_prefix(prefix.size());
   if (forwarded(id, request, exchange)) return;
   const auto found = sse_sessions.find(id);
-  if (found == sse_sessions.end()) return bad(404, "there is no such session (any more)");
+  const rpc::Facts facts = facts_of(request);
+  if (found == sse_sessions.end() || !found->second->belongs_to(facts.identity.get())) {
+    return bad(404, "there is no such session (any more)");
+  }
   detail::web::SseSession& session = *found->second;
   parse(request, exchange, [&](json::View message) {
     if (too_busy(request, message, exchange, session.peer().in_flight())) return;
     exchange.respond(202, {}, {}, fields_for(request));
-    survive(session, [&] { session.post(message); });
+    survive(session, [&] { session.post(message, facts); });
   });
 }
 

@@ -116,8 +116,12 @@ struct Endpoint::Impl {
   void stateless(const http::Request& request, json::View message, http::Exchange& exchange);
   void stateful(const http::Request& request, json::View message, http::Exchange& exchange);
   void initialize(const http::Request& request, json::View message, http::Exchange& exchange);
-  /// The session that the request names; null if there is none, which has been answered then.
-  detail::web::HttpSession* session_of(const http::Request& request, http::Exchange& exchange);
+  /// The session that the request names, and what is known about the request; null if there is
+  /// none, or it is another one's, which has been answered then.
+  detail::web::HttpSession* session_of(const http::Request& request, http::Exchange& exchange,
+                                       rpc::Facts& facts);
+  /// What is known about the messages in a request.
+  rpc::Facts facts_of(const http::Request& request) const;
   /// Answers with an error, under the id of the message if it has one.
   void refuse(const http::Request& request, http::Exchange& exchange, int status, Error error,
               const http::Fields& more = {}, json::View message = {});

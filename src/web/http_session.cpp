@@ -11,8 +11,12 @@
 
 namespace godwit::inline v0::detail::web {
 
-HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client)
-    : Conversation(endpoint), id_(std::move(id)), last_used_(endpoint.clock->now()) {
+HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client,
+                         std::shared_ptr<const rpc::Identity> owner)
+    : Conversation(endpoint),
+      id_(std::move(id)),
+      owner_(std::move(owner)),
+      last_used_(endpoint.clock->now()) {
   place_.emplace(endpoint, client, this);
   idle_check_ = last_used_ + std::min(endpoint_.limits.session_first_message_time,
                                       endpoint_.limits.session_idle);
@@ -74,7 +78,8 @@ class HttpSession::OnStack {
   const rpc::Route route_;
 };
 
-void HttpSession::post(json::View message, http::Exchange& exchange, http::Fields more) {
+void HttpSession::post(json::View message, const rpc::Facts& facts, http::Exchange& exchange,
+                       http::Fields more) {
   used();
   std::unique_ptr<EventStream> stream = std::move(endpoint_.spare_stream);
   if (!stream) stream = std::make_unique<EventStream>(endpoint_);
@@ -88,7 +93,7 @@ void HttpSession::post(json::View message, http::Exchange& exchange, http::Field
   {
     const OnStack on_stack(*this, *stream, route);
     let_go_later_ = false;
-    peer().receive(message, route);
+    peer().receive(message, facts, route);
   }
   count_bytes();
   if (peer().closed()) {  // the session was ended meanwhile

@@ -17,13 +17,19 @@ namespace godwit::inline v0::detail::web {
 
 class HttpSession final : public Conversation {
  public:
-  HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client);
+  HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client,
+              std::shared_ptr<const rpc::Identity> owner);
   ~HttpSession() override;
 
   const std::string& id() const noexcept { return id_; }
 
   /// A message of the client.
-  void post(json::View message, http::Exchange& exchange, http::Fields more);
+  void post(json::View message, const rpc::Facts& facts, http::Exchange& exchange,
+            http::Fields more);
+  /// Whether it was begun by this one; null is nobody in particular.
+  bool belongs_to(const rpc::Identity* caller) const noexcept {
+    return rpc::same_caller(owner_.get(), caller);
+  }
   /// The client wants what belongs to no request. False if it has such a stream already.
   bool listen(http::Exchange& exchange, http::Fields more);
   /// The client comes back to a stream: it may be that there is no such stream, or that it is too
@@ -89,6 +95,7 @@ class HttpSession final : public Conversation {
   void forget_old(TimePoint now);
 
   std::string id_;
+  const std::shared_ptr<const rpc::Identity> owner_;
   std::optional<SessionOrder::Place> place_;  // until it has ended
   bool announced_ = false;                    // the client was told the id
   bool heard_ = false;                        // of the client after that

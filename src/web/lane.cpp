@@ -9,28 +9,9 @@
 
 namespace godwit::inline v0::detail::web {
 
-namespace {
-
-class RequestFields final : public mcp::CarrierFields {
- public:
-  explicit RequestFields(const http::Request& request) : request_(request) {}
-  std::optional<std::string_view> find(std::string_view name) const override {
-    std::optional<std::string_view> found;
-    for (const http::Field& field : request_.fields) {
-      if (field.name.size() != name.size() || !http::same_name(field.name, name)) continue;
-      if (found) return std::nullopt;
-      found = field.value;
-    }
-    return found;
-  }
-
- private:
-  const http::Request& request_;
-};
-
-}  // namespace
-
-Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {}
+Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {
+  static_cast<server::Session*>(peer().user().get())->only_stateless = true;
+}
 
 Lane::~Lane() {
   close();
@@ -50,20 +31,15 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   streaming_ = false;
   message_ = message;
   ++endpoint_.open_exchanges;
-  const RequestFields fields(request);
-  auto* session = static_cast<server::Session*>(peer().user().get());
-  session->carrier = &fields;
   on_stack_ = true;
   // Whoever called then answers the exchange, or ends it.
   Rollback failed([&] {
-    session->carrier = nullptr;
     message_ = {};
     on_stack_ = false;
     if (exchange_) exchange_->set_owner(nullptr);
     abandon();
   });
-  peer().receive(message);
-  session->carrier = nullptr;
+  peer().receive(message, endpoint_.facts_of(request));
   message_ = {};
   const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
   if (exchange_ && nothing_to_answer) {

@@ -7,8 +7,12 @@
 
 namespace godwit::inline v0::detail::web {
 
-SseSession::SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client)
-    : Conversation(endpoint), id_(std::move(id)), place_(endpoint, client, nullptr) {}
+SseSession::SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client,
+                       std::shared_ptr<const rpc::Identity> owner)
+    : Conversation(endpoint),
+      id_(std::move(id)),
+      owner_(std::move(owner)),
+      place_(endpoint, client, nullptr) {}
 
 SseSession::~SseSession() {
   close();

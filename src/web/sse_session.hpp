@@ -12,15 +12,20 @@ namespace godwit::inline v0::detail::web {
 
 class SseSession final : public Conversation, private http::Exchange::Owner {
  public:
-  SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client);
+  SseSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client,
+             std::shared_ptr<const rpc::Identity> owner);
   ~SseSession() override;
 
   const std::string& id() const noexcept { return id_; }
   /// Begins the stream and tells the client where to send to.
   void open(http::Exchange& exchange, const http::Fields& more, std::string_view post_to);
-  void post(json::View message) {
+  void post(json::View message, const rpc::Facts& facts) {
     ++messages_;
-    peer().receive(message);
+    peer().receive(message, facts);
+  }
+  /// Whether it was begun by this one; null is nobody in particular.
+  bool belongs_to(const rpc::Identity* caller) const noexcept {
+    return rpc::same_caller(owner_.get(), caller);
   }
   void drain() override;
   void fail() noexcept override { break_off(); }
@@ -44,6 +49,7 @@ class SseSession final : public Conversation, private http::Exchange::Owner {
   void break_off() noexcept;
 
   std::string id_;
+  const std::shared_ptr<const rpc::Identity> owner_;
   SessionOrder::Place place_;  // never idle: its stream is open as long as it lives
   std::uint64_t messages_ = 0;
   std::optional<TimePoint> first_messages_;  // when they must have come

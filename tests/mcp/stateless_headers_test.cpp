@@ -13,18 +13,22 @@
 namespace godwit::inline v0::mcp {
 namespace {
 
-class Fields final : public CarrierFields {
+/// Header fields with their text.
+class Fields {
  public:
   using Map = std::map<std::string, std::string>;
-  explicit Fields(Map fields) : fields_(std::move(fields)) {}
-  std::optional<std::string_view> find(std::string_view name) const override {
-    const auto found = fields_.find(std::string(name));
-    if (found == fields_.end()) return std::nullopt;
-    return found->second;
+  explicit Fields(Map fields) : text_(std::move(fields)) {
+    for (const auto& [name, value] : text_) fields_.push_back({name, value});
+    view_ = rpc::HeaderFields(fields_);
   }
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+  operator const rpc::HeaderFields&() const { return view_; }
 
  private:
-  std::map<std::string, std::string> fields_;
+  Map text_;
+  std::vector<HeaderField> fields_;
+  rpc::HeaderFields view_;
 };
 
 /// A parsed text that lives as long as the views into it.

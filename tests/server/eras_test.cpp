@@ -300,13 +300,13 @@ TEST(Eras, WhatAHandlerKnows) {
   server.tool("know", "", [](Context& cx) {
     const TraceContext trace = cx.trace();
     return trace.traceparent + "|" + trace.tracestate + "|" + trace.baggage + "|" +
-           std::string(cx.method()) + "|" + std::string(cx.principal()) + "|" +
+           std::string(cx.method()) + "|" + cx.identity()->subject + "|" +
            std::string(cx.meta().find("com.example/x").source()) + "|" +
            std::to_string(*cx.user<int>());
   });
   for (const std::string_view revision : test::all_revisions) {
     Link link(server, revision,
-              {.facts = {.principal = "alice", .user = std::make_shared<int>(5)}});
+              {.facts = {.identity = test::known_as("alice"), .user = std::make_shared<int>(5)}});
     EXPECT_EQ(text_of(link.tool("know", "{}",
                                 R"(,"_meta":{"traceparent":"00-a","tracestate":"b",
                                     "com.example/x":{"y":1}})")),

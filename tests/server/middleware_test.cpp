@@ -117,12 +117,12 @@ TEST_F(Middlewares, TimeCallsCountsUntilTheLateAnswer) {
 TEST_F(Middlewares, AuthorizeSeesWhatIsCalledAndByWhom) {
   std::vector<std::string> seen;
   server.use(authorize([&](const CallFacts& call) -> Result<void> {
-    seen.push_back(std::string(call.principal) + " " + std::string(call.method) + " " +
+    seen.push_back(call.identity->subject + " " + std::string(call.method) + " " +
                    std::string(call.name));
     if (call.name == "fails") return Error{.code = -32602, .message = "not for you"};
     return {};
   }));
-  Link link(server, "2025-11-25", {.facts = {.principal = "ada"}});
+  Link link(server, "2025-11-25", {.facts = {.identity = test::known_as("ada")}});
   seen.clear();
   EXPECT_EQ(code_of(link.tool("fails")), -32602);
   link.tool("plain");

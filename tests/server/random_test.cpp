@@ -28,7 +28,7 @@ class Guest {
  public:
   Guest(const Server& server, int number) : secret_("secret-" + std::to_string(number) + "-") {
     peer_.emplace(sink_, server.router(),
-                  server.peer_options({.principal = secret_, .user = nullptr}));
+                  server.peer_options({.identity = test::known_as(secret_), .user = nullptr}));
     modern_ = number % 2 == 0;
     if (modern_) {
       meta_ = R"(,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
@@ -146,11 +146,11 @@ TEST(Isolation, BlockingHandlersAndConnectionsOnManyThreads) {
   options.executor = &pool;
   Server server(std::move(options));
   server.tool("say", "", [](Say in, Context& cx) {
-    cx.progress(1, 2, cx.principal());
+    cx.progress(1, 2, cx.identity()->subject);
     return in.secret;
   });
   server.tool("slow", "", blocking([](Say in, Context& cx) {
-                cx.progress(1, 2, cx.principal());
+                cx.progress(1, 2, cx.identity()->subject);
                 std::this_thread::yield();
                 return in.secret;
               }));

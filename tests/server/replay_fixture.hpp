@@ -42,7 +42,8 @@ struct Process {
 
 [[maybe_unused]] Link connect(const Process& process, std::string principal = {}) {
   return Link(*process.server, test::modern_revision,
-              {.capabilities = std::string(test::can_all), .facts = {.principal = principal}});
+              {.capabilities = std::string(test::can_all),
+               .facts = {.identity = test::known_as(principal)}});
 }
 
 /// Three questions with an effect after each.

@@ -37,6 +37,13 @@ inline bool is_modern(std::string_view revision) { return revision == modern_rev
 inline constexpr std::string_view can_all =
     R"({"roots":{},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}})";
 
+/// Somebody verified; nobody if the name is empty.
+inline std::shared_ptr<const rpc::Identity> known_as(const std::string& subject) {
+  if (subject.empty()) return nullptr;
+  return std::make_shared<const rpc::Identity>(
+      rpc::Identity{.issuer = "https://issuer.example", .subject = subject});
+}
+
 /// Believes what it has handed out itself, with the context it was handed out for.
 class TableSealer final : public Sealer {
  public:

@@ -12,6 +12,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/json/view.hpp"
+#include "godwit/rpc/facts.hpp"
 #include "godwit/rpc/reply.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -28,9 +29,9 @@ std::string_view method_of(std::string_view notification) noexcept;
 
 class GODWIT_API Context {
  public:
-  Context(Peer& peer, std::string_view method, json::View id, json::View params,
+  Context(Peer& peer, std::string_view method, json::View id, json::View params, const Facts& facts,
           void* user) noexcept
-      : peer_(&peer), method_(method), id_(id), params_(params), user_(user) {}
+      : peer_(&peer), method_(method), id_(id), params_(params), facts_(&facts), user_(user) {}
   explicit Context(std::shared_ptr<detail::InFlight> request)
       : method_(request->method()), user_(request->user()), request_(std::move(request)) {}
   Context(const Context&) = delete;
@@ -41,6 +42,8 @@ class GODWIT_API Context {
   bool is_notification() const noexcept { return request_ ? request_->is_notification() : !id_; }
   /// The params as they came, on the peer's thread; absent in blocking handlers.
   json::View params() const noexcept { return params_; }
+  /// Who sent it, and by which way it came.
+  const Facts& facts() const noexcept { return request_ ? request_->facts() : *facts_; }
   /// The connection, on its own thread; nullptr in blocking handlers.
   Peer* peer() const noexcept { return peer_; }
   /// What the program attached to this connection (PeerOptions::user).
@@ -75,6 +78,7 @@ class GODWIT_API Context {
   std::string_view method_;
   json::View id_{};
   json::View params_{};
+  const Facts* facts_ = nullptr;
   void* user_ = nullptr;
   std::unique_ptr<std::string> label_;  // mostly there is none
   std::shared_ptr<detail::InFlight> request_;

@@ -32,6 +32,7 @@
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/json/value.hpp"
+#include "godwit/rpc/facts.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/rules.hpp"
@@ -77,6 +78,8 @@ struct PeerOptions {
   std::function<void(std::string_view text)> garbage{};
   /// Sees every message both ways.
   Tap tap{};
+  /// Who is at the other end of the connection, if that is known; null otherwise.
+  std::shared_ptr<const Identity> identity{};
   /// Anything of the program's; handlers get it from their Context.
   std::shared_ptr<void> user{};
   /// Makes `user` for each peer anew, when the peer is made: for options that many connections
@@ -176,6 +179,12 @@ class GODWIT_API Peer final : public Receiver {
   /// as the call. For hosts that look into messages before they know whose they are.
   /// `route` is the way it came by and its answer goes, where the Output has several.
   void receive(json::View message, Route route = 0);
+  /// The same, and what is known about this very message, in place of what is known about all.
+  void receive(json::View message, const Facts& facts, Route route = 0);
+  void receive(std::string_view message, std::size_t spare, const Facts& facts, Route route = 0);
+  /// What is known about all messages of this connection. If nobody has verified who sends them,
+  /// it is the identity of the options. Not while a message is being handled.
+  void set_connection_facts(std::shared_ptr<const Facts> facts);
   void on_message(std::string_view message, std::size_t spare) override {
     receive(message, spare, 0);
   }

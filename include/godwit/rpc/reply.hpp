@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/rpc/facts.hpp"
+#include "godwit/rpc/id.hpp"
 #include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -37,7 +40,11 @@ class GODWIT_API InFlight {
   /// Stops the handler's token; it may still answer. Any thread.
   virtual void request_stop() = 0;
   virtual std::string_view method() const = 0;
-  virtual bool is_notification() const = 0;
+  /// Nothing if it is a notification.
+  virtual const std::optional<Id>& id() const noexcept = 0;
+  bool is_notification() const { return !id(); }
+  /// Who sent it, and by which way it came.
+  virtual const Facts& facts() const noexcept = 0;
   virtual void* user() const = 0;
   /// The way the request came and its answer goes.
   virtual Route route() const = 0;

@@ -18,6 +18,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
 #include "godwit/json/view.hpp"
+#include "godwit/rpc/facts.hpp"
 
 namespace godwit::inline v0::rpc {
 
@@ -135,6 +136,9 @@ class GODWIT_API Output {
 class GODWIT_API Transport : public Output {
  public:
   ~Transport() override;
+
+  /// What is known about the other end, which is true of every message; null if it is nothing.
+  virtual std::shared_ptr<const Facts> facts() const;
 
   /// Begins reading. The receiver must outlive the transport or its on_close.
   virtual void start(Receiver& receiver) = 0;

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -30,12 +31,14 @@
 #include "godwit/mcp/notification.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/trace.hpp"
+#include "godwit/rpc/facts.hpp"
 #include "godwit/rpc/handler.hpp"
+#include "godwit/rpc/id.hpp"
 #include "godwit/server/form.hpp"
 
 namespace godwit::inline v0 {
 
-/// Who calls. Unverified, except `principal`.
+/// Who calls, in its own words.
 struct Caller {
   Implementation info{};
   ClientCapabilities capabilities{};
@@ -67,7 +70,11 @@ class GODWIT_API Exchange {
   virtual std::string_view revision() const = 0;
   virtual std::string_view method() const = 0;
   virtual json::View meta() const = 0;
-  virtual std::string_view principal() const = 0;
+  virtual std::optional<rpc::Id> request_id() const = 0;
+  virtual const rpc::Facts& facts() const = 0;
+  /// What was made for this type before, or `make` makes now; null where there is no session.
+  using MakeState = std::shared_ptr<void> (*)();
+  virtual std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) = 0;
   virtual void* user() const = 0;
 
   /// The answer, or an error that is to be passed on.
@@ -178,8 +185,27 @@ class GODWIT_API Context {
   /// The request's _meta; absent if it has none.
   json::View meta() const { return exchange_->meta(); }
   TraceContext trace() const;
-  /// Who the carrier says the caller is; empty if it cannot know.
-  std::string_view principal() const { return exchange_->principal(); }
+  /// Nothing if it is a notification.
+  std::optional<rpc::Id> request_id() const { return exchange_->request_id(); }
+  /// Who sent the request, and by which way it came. In a handler that answers later, too.
+  const rpc::Facts& facts() const { return exchange_->facts(); }
+  /// Who calls; nullptr if nobody has verified that.
+  const rpc::Identity* identity() const { return facts().identity.get(); }
+  /// A header field of the HTTP request; nothing if there is none, or two, or it carries a secret
+  /// (Authorization and the like), or it is not HTTP.
+  std::optional<std::string_view> header(std::string_view name) const {
+    return facts().fields.find(name);
+  }
+  /// The other end of the connection: "127.0.0.1:4711"; empty where there is none.
+  std::string_view peer() const { return facts().peer; }
+  /// Something of the program's that lives as long as the session: one T for each session, made
+  /// when it is asked for first. Null in the era without sessions. Handlers on several threads
+  /// share it.
+  template <class T>
+  std::shared_ptr<T> session_state() {
+    return std::static_pointer_cast<T>(exchange_->session_state(
+        typeid(T), +[]() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
+  }
   /// What the program attached to the connection.
   template <class T>
   T* user() const {

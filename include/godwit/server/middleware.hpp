@@ -29,8 +29,8 @@ struct CallFacts {
   std::string_view method{};
   /// Of a tool or prompt, or the uri of a resource; empty otherwise.
   std::string_view name{};
-  /// Who the carrier says the caller is; empty if it cannot know.
-  std::string_view principal{};
+  /// Who calls; null if nobody has verified that.
+  const rpc::Identity* identity = nullptr;
 };
 /// Lets through what the function allows; its error is the answer to the rest.
 GODWIT_API rpc::Middleware authorize(std::function<Result<void>(const CallFacts&)> decide);

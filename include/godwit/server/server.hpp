@@ -154,10 +154,10 @@ struct CompletionQuery {
 };
 using Completer = std::function<Completion(const CompletionQuery&)>;
 
-/// What the carrier knows about the other side of a connection.
+/// What the program knows about the other side of a connection.
 struct PeerFacts {
-  /// Verified identity; empty if unknown.
-  std::string principal{};
+  /// Who it is, verified; null if unknown.
+  std::shared_ptr<const rpc::Identity> identity{};
   /// Anything of the program's; handlers get it by Context::user().
   std::shared_ptr<void> user{};
 };

@@ -48,6 +48,7 @@ class GODWIT_API StreamTransport : public rpc::Transport,
   StreamTransport(const StreamTransport&) = delete;
   StreamTransport& operator=(const StreamTransport&) = delete;
 
+  std::shared_ptr<const rpc::Facts> facts() const override;
   void start(rpc::Receiver& receiver) override;
   std::string& output() override { return out_.text(); }
   void finish(const rpc::Outbound& message) override;

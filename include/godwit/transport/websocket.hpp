@@ -84,6 +84,8 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport,
   WebSocketTransport(const WebSocketTransport&) = delete;
   WebSocketTransport& operator=(const WebSocketTransport&) = delete;
 
+  /// With the header fields of the handshake, on the side of the server.
+  std::shared_ptr<const rpc::Facts> facts() const override;
   void start(rpc::Receiver& receiver) override;
   std::string& output() override { return out_.text(); }
   void finish(const rpc::Outbound& message) override;
@@ -152,6 +154,7 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport,
   Timer silence_;
   Timer patience_;  // with a peer that should say goodbye, or take the last bytes
   std::string protocol_;
+  std::shared_ptr<const rpc::Facts> handshake_;
   rpc::Receiver* receiver_ = nullptr;
 
   OutputBuffer out_;

@@ -35,6 +35,10 @@ struct EndpointOptions {
   std::string path = "/mcp";
   /// Who may call.
   http::Access access{};
+  /// Says who sent a request; null if nobody in particular. Called once for each message that is
+  /// let in, on the endpoint's thread. A session belongs to whoever began it; for others it is not
+  /// there (404).
+  std::function<std::shared_ptr<const rpc::Identity>(const http::Request&)> identify{};
   /// Proxies whose word about the client's address is believed. Sessions are shared out by address
   /// (Limits::sessions_per_address): without this all clients behind a proxy are one.
   http::TrustedProxies proxies{};

@@ -79,7 +79,7 @@ RequestFacts find_facts(json::View meta) noexcept {
   return facts;
 }
 
-std::optional<Error> check_facts(RequestFacts& facts, const CarrierFields* fields) {
+std::optional<Error> check_facts(RequestFacts& facts, const rpc::HeaderFields* fields) {
   std::optional<std::string_view> field;
   if (fields) {
     field = fields->find(header::protocol_version);

@@ -52,7 +52,7 @@ GODWIT_API RequestFacts find_facts(json::View meta) noexcept;
 /// Why a request of the stateless era cannot be served. If the carrier has fields, the revision
 /// must stand there, too.
 GODWIT_API std::optional<Error> check_facts(RequestFacts& facts,
-                                            const CarrierFields* fields = nullptr);
+                                            const rpc::HeaderFields* fields = nullptr);
 /// The answer to a revision that is not spoken here.
 GODWIT_API Error unsupported_version(std::string_view requested);
 /// The answer to a request without the members that every one needs.

@@ -236,7 +236,7 @@ std::optional<std::string> param_value(const ParamHeader& header, json::View arg
   return std::nullopt;  // not what the schema wants: the arguments will be refused
 }
 
-std::optional<Error> check_method(const CarrierFields& fields, std::string_view method) {
+std::optional<Error> check_method(const rpc::HeaderFields& fields, std::string_view method) {
   const auto field = fields.find(header::method);
   if (!field) return header_mismatch("the header Mcp-Method must be there once");
   if (*field == method) return std::nullopt;
@@ -258,7 +258,7 @@ std::string_view naming_member(std::string_view method) noexcept {
   }
 }
 
-std::optional<Error> check_name(const CarrierFields& fields, std::string_view method,
+std::optional<Error> check_name(const rpc::HeaderFields& fields, std::string_view method,
                                 json::View params) {
   const auto name = params.find(naming_member(method)).as_string();
   if (!name) return std::nullopt;  // which is another mistake
@@ -272,8 +272,8 @@ std::optional<Error> check_name(const CarrierFields& fields, std::string_view me
                          " and the body says " + json::quote(name->substr(0, 200)));
 }
 
-std::optional<Error> check_params(const CarrierFields& fields, std::span<const ParamHeader> headers,
-                                  json::View arguments) {
+std::optional<Error> check_params(const rpc::HeaderFields& fields,
+                                  std::span<const ParamHeader> headers, json::View arguments) {
   for (const ParamHeader& header : headers) {
     const auto expected = param_value(header, arguments);
     const std::string name = std::string(header::param) + header.name;

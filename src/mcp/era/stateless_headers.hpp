@@ -15,6 +15,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/view.hpp"
+#include "godwit/rpc/facts.hpp"
 #include "godwit/rpc/transport.hpp"
 
 namespace godwit::inline v0::mcp {
@@ -26,16 +27,6 @@ inline constexpr std::string_view name = "Mcp-Name";
 inline constexpr std::string_view param = "Mcp-Param-";  // and the name from the schema
 inline constexpr std::string_view session = "Mcp-Session-Id";
 }  // namespace header
-
-/// The fields that came with a message. Their names do not distinguish case; one that is there
-/// twice says two things, and is not found.
-class GODWIT_API CarrierFields {
- public:
-  virtual std::optional<std::string_view> find(std::string_view name) const = 0;
-
- protected:
-  ~CarrierFields() = default;
-};
 
 /// The member of params that the name field repeats; empty if the method has none.
 GODWIT_API std::string_view naming_member(std::string_view method) noexcept;
@@ -65,10 +56,11 @@ GODWIT_API std::optional<std::string> param_value(const ParamHeader& header, jso
 
 // Why a request cannot be served; nothing if the field agrees.
 
-GODWIT_API std::optional<Error> check_method(const CarrierFields& fields, std::string_view method);
-GODWIT_API std::optional<Error> check_name(const CarrierFields& fields, std::string_view method,
+GODWIT_API std::optional<Error> check_method(const rpc::HeaderFields& fields,
+                                             std::string_view method);
+GODWIT_API std::optional<Error> check_name(const rpc::HeaderFields& fields, std::string_view method,
                                            json::View params);
-GODWIT_API std::optional<Error> check_params(const CarrierFields& fields,
+GODWIT_API std::optional<Error> check_params(const rpc::HeaderFields& fields,
                                              std::span<const ParamHeader> headers,
                                              json::View arguments);
 GODWIT_API Error header_mismatch(std::string text);
