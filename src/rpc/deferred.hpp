@@ -86,10 +86,31 @@ class Mailbox {
   std::atomic<bool> has_mail_ = false;
 };
 
+/// Bytes of a request in flight, counted as long as anybody has the request.
+class BytesInFlight {
+ public:
+  BytesInFlight(std::shared_ptr<std::atomic<std::size_t>> total, std::size_t bytes) noexcept
+      : total_(std::move(total)), bytes_(bytes) {
+    if (total_) total_->fetch_add(bytes_, std::memory_order_relaxed);
+  }
+  ~BytesInFlight() {
+    if (total_) total_->fetch_sub(bytes_, std::memory_order_relaxed);
+  }
+  BytesInFlight(const BytesInFlight&) = delete;
+  BytesInFlight& operator=(const BytesInFlight&) = delete;
+  std::size_t size() const noexcept { return bytes_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::size_t>> total_;
+  std::size_t bytes_;
+};
+
 class DeferredCall final : public InFlight, public std::enable_shared_from_this<DeferredCall> {
  public:
-  DeferredCall(std::shared_ptr<Mailbox> mailbox, std::string method, std::optional<Id> id)
-      : mailbox_(std::move(mailbox)),
+  DeferredCall(std::shared_ptr<Mailbox> mailbox, std::string method, std::optional<Id> id,
+               std::shared_ptr<std::atomic<std::size_t>> total, std::size_t params_bytes)
+      : bytes(std::move(total), params_bytes),
+        mailbox_(std::move(mailbox)),
         method_(std::move(method)),
         id_(std::move(id)),
         answer_(std::make_unique<Letter>()) {}
@@ -124,8 +145,8 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
   std::string label;
-  std::size_t passed = 0;  // middleware whose `before` let the call through
-  std::size_t bytes = 0;   // of its params
+  std::size_t passed = 0;     // middleware whose `before` let the call through
+  const BytesInFlight bytes;  // of its params
 
  private:
   std::shared_ptr<Mailbox> mailbox_;

@@ -82,8 +82,8 @@ class Peer::Impl::Incoming final : public detail::Call {
     }
     std::optional<Id> id;
     if (wants_answer()) id = Id::from(envelope_.id);
-    auto call =
-        std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method), std::move(id));
+    auto call = std::make_shared<DeferredCall>(impl_.mailbox, std::string(envelope_.method),
+                                               std::move(id), impl_.options.in_flight_bytes, bytes);
     call->log = impl_.options.log;
     call->user_ = impl_.user;
     call->facts_ = impl_.kept_facts();
@@ -92,7 +92,6 @@ class Peer::Impl::Incoming final : public detail::Call {
     call->started = started_ ? *started_ : impl_.options.clock->now();
     call->label = context_.label();
     call->passed = passed_;
-    call->bytes = bytes;
     if (call->id()) {
       impl_.in_flight.emplace(*call->id(), call);
       if (batch_) ++batch_->waiting;

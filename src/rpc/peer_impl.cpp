@@ -202,7 +202,7 @@ bool Peer::Impl::forget(const DeferredPtr& call) {
     if (found == in_flight.end() || found->second != call) return false;
     in_flight.erase(found);
   }
-  in_flight_bytes -= call->bytes;
+  in_flight_bytes -= call->bytes.size();
   return true;
 }
 
@@ -213,6 +213,9 @@ std::optional<Error> Peer::Impl::overload(std::size_t bytes) const {
     what = std::to_string(limits.in_flight) + " requests";
   } else if (load() > 0 && in_flight_bytes + bytes > limits.in_flight_bytes) {
     what = "requests with " + std::to_string(in_flight_bytes) + " bytes of params";
+  } else if (const std::size_t all = bytes_of_all();
+             all > 0 && all + bytes > limits.process_in_flight_bytes) {
+    what = "requests with " + std::to_string(all) + " bytes of params, of all clients together,";
   } else {
     return std::nullopt;
   }

@@ -164,6 +164,11 @@ struct Peer::Impl {
   /// before.
   bool forget(const DeferredPtr& call);
   std::size_t load() const noexcept { return in_flight.size() + notifications.size(); }
+  /// The params of all peers that count together.
+  std::size_t bytes_of_all() const noexcept {
+    return options.in_flight_bytes ? options.in_flight_bytes->load(std::memory_order_relaxed)
+                                   : in_flight_bytes;
+  }
   /// Why a call with params of this size cannot be deferred now.
   std::optional<Error> overload(std::size_t bytes) const;
   /// Sends the answer of a deferred call, or the message it wants sent on the way. If that

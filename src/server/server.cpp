@@ -414,6 +414,7 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   options.log = impl_->options.log;
   options.tap = impl_->options.tap;
   options.clock = impl_->options.clock;
+  options.in_flight_bytes = impl_->in_flight_bytes;
   options.identity = std::move(facts.identity);
   options.attach = [impl = impl_, user = std::move(facts.user)](rpc::Peer& peer) {
     auto session = std::make_shared<detail::server::Session>(impl, peer, user);

@@ -34,6 +34,8 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
 
   /// Snapshots are numbered: a connection looks at the number and takes no lock while it stays.
   std::atomic<std::uint64_t> version{1};
+  const std::shared_ptr<std::atomic<std::size_t>> in_flight_bytes =
+      std::make_shared<std::atomic<std::size_t>>(0);
   std::shared_ptr<const detail::server::Catalog> catalog();
 
   /// Changes the tables under the lock, and tells the connections.

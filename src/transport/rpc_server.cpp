@@ -39,7 +39,11 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
         options(std::move(options_)),
         tell_closed(loop_, [this] {
           if (auto callback = std::exchange(done, nullptr)) callback();
-        }) {}
+        }) {
+    if (!options.in_flight_bytes) {
+      options.in_flight_bytes = std::make_shared<std::atomic<std::size_t>>(0);
+    }
+  }
 
   Loop& loop;
   std::shared_ptr<const rpc::Router> router;

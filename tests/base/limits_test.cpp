@@ -32,6 +32,7 @@ TEST(LimitsDefault, OfCalls) {
   EXPECT_EQ(limits.in_flight, 128u);
   EXPECT_EQ(limits.in_flight_bytes, 16 * mib);
   EXPECT_EQ(limits.process_in_flight, 10'000u);
+  EXPECT_EQ(limits.process_in_flight_bytes, 256 * mib);
   EXPECT_EQ(limits.pending_calls, 10'000u);
   EXPECT_EQ(limits.call_timeout, 60s);
 }

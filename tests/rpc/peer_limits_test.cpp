@@ -225,6 +225,34 @@ TEST(PeerLimits, InFlightBytes) {
   EXPECT_EQ(station.receive(request(2, "later", with_bytes(40))), "");
 }
 
+TEST(PeerLimits, InFlightBytesOfAllPeersTogether) {
+  std::vector<Reply<int>> replies;
+  auto router = std::make_shared<Router>();
+  router->on("later", [&](std::string, Reply<int> reply) { replies.push_back(std::move(reply)); });
+  const auto count = std::make_shared<std::atomic<std::size_t>>(0);
+  PeerOptions options{.limits = {.process_in_flight_bytes = 100}};
+  options.in_flight_bytes = count;
+  const std::string params = R"([")" + std::string(46, 'x') + R"("])";  // 50 bytes
+  std::optional<Station> one(std::in_place, router, options);
+  Station two(router, options);
+  EXPECT_EQ(one->receive(request(1, "later", params)), "");
+  EXPECT_EQ(two.receive(request(1, "later", params)), "");
+  EXPECT_EQ(count->load(), 100u);
+  const std::string answer = two.receive(request(2, "later", params));
+  EXPECT_EQ(error_of(answer), "-32000 2");
+  EXPECT_EQ(message_of(answer),
+            "busy: requests with 100 bytes of params, of all clients together, are in flight "
+            "already; try again later");
+  // The bytes are there as long as anybody has the request, also after its connection.
+  one.reset();
+  EXPECT_EQ(count->load(), 100u);
+  replies.clear();
+  two.peer->process();
+  EXPECT_EQ(count->load(), 0u);
+  EXPECT_EQ(two.receive(request(2, "later", R"([")" + std::string(200, 'x') + R"("])")), "")
+      << "it is the only one";
+}
+
 TEST(PeerLimits, PendingCalls) {
   int failed = 0;
   const auto add = [&](Result<json::Value> r) { failed += r ? 0 : 1; };

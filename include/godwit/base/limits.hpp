@@ -142,6 +142,8 @@ struct Limits {
   std::size_t event_store_bytes = 1u << 30;
   /// Requests in flight in the whole process.
   std::size_t process_in_flight = 10'000;
+  /// The same for in_flight_bytes, over all connections of a server.
+  std::size_t process_in_flight_bytes = 256u << 20;
 
   // Lists that a client gathers over pages.
 

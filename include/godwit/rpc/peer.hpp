@@ -10,6 +10,7 @@
 // or the end of the connection.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -76,6 +77,9 @@ struct PeerOptions {
   /// Called with what the other side sent and what is no message (nothing, if it was too long to be
   /// kept). The text is good during the call only.
   std::function<void(std::string_view text)> garbage{};
+  /// Where the bytes of Limits::process_in_flight_bytes are counted; peers that are given the same
+  /// count share that bound. A peer without one counts for itself.
+  std::shared_ptr<std::atomic<std::size_t>> in_flight_bytes{};
   /// Sees every message both ways.
   Tap tap{};
   /// Who is at the other end of the connection, if that is known; null otherwise.
