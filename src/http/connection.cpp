@@ -242,6 +242,7 @@ Request Connection::request() {
   Request request = parser_.request();
   request.peer = peer_;
   request.secure = stream_.secure();
+  if (request.secure) request.certificate = stream_.certificate();
   return request;
 }
 

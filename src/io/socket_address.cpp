@@ -97,4 +97,22 @@ std::string peer_name(int fd) {
   return name_of(storage);
 }
 
+std::optional<PeerProcess> peer_process(int fd) noexcept {
+#if defined(SO_PEERCRED)
+  sockaddr_storage own{};
+  socklen_t size = sizeof own;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) != 0 ||
+      own.ss_family != AF_UNIX) {
+    return std::nullopt;
+  }
+  ucred found{};
+  size = sizeof found;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &found, &size) != 0) return std::nullopt;
+  return PeerProcess{.process = found.pid, .user = found.uid, .group = found.gid};
+#else
+  static_cast<void>(fd);
+  return std::nullopt;
+#endif
+}
+
 }  // namespace godwit::inline v0::detail::io

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "godwit/base/peer_credentials.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/ip_address.hpp"
@@ -36,5 +37,7 @@ std::optional<IpAddress> ip_address_of(const sockaddr_storage& storage);
 /// "127.0.0.1:80", "[::1]:80", "unix", or empty.
 std::string name_of(const sockaddr_storage& storage);
 std::string peer_name(int fd);
+/// Nothing if it is no unix socket, or the system does not tell.
+std::optional<PeerProcess> peer_process(int fd) noexcept;
 
 }  // namespace godwit::inline v0::detail::io

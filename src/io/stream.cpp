@@ -102,6 +102,9 @@ struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain
     if (socket) ::shutdown(raw(), SHUT_WR);
   }
   std::string peer() override { return socket ? detail::io::peer_name(raw()) : std::string(); }
+  std::optional<PeerProcess> process() const noexcept override {
+    return socket ? detail::io::peer_process(const_cast<Plain*>(this)->raw()) : std::nullopt;
+  }
   void attach(std::shared_ptr<void> what) noexcept override { companion = std::move(what); }
 
   // --- reading
@@ -410,6 +413,10 @@ void Stream::shutdown_write() noexcept { state_->shutdown_write(); }
 void Stream::close() noexcept { state_->close(); }
 std::string Stream::peer() const { return state_->peer(); }
 bool Stream::secure() const noexcept { return state_->secure(); }
+std::shared_ptr<const PeerCertificate> Stream::certificate() const noexcept {
+  return state_->certificate();
+}
+std::optional<PeerProcess> Stream::process() const noexcept { return state_->process(); }
 void Stream::attach(std::shared_ptr<void> companion) noexcept {
   state_->attach(std::move(companion));
 }

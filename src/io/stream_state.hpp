@@ -28,6 +28,8 @@ struct StreamState {
   virtual void close() noexcept = 0;
   virtual std::string peer() = 0;
   virtual bool secure() const noexcept { return false; }
+  virtual std::shared_ptr<const PeerCertificate> certificate() const noexcept { return nullptr; }
+  virtual std::optional<PeerProcess> process() const noexcept { return std::nullopt; }
   virtual void attach(std::shared_ptr<void> companion) noexcept = 0;
 };
 

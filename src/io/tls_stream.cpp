@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "godwit/io/timer.hpp"
@@ -33,6 +35,29 @@ constexpr std::size_t most_output_bytes = 4 * output_bytes;
 constexpr std::size_t kept_output_bytes = 4u << 10;
 /// How long taken bytes are written on behalf of an owner who has closed.
 constexpr auto linger_time = std::chrono::seconds(10);
+
+/// Null if the other end has shown none, or none that was verified.
+std::shared_ptr<const PeerCertificate> shown_certificate(SSL* ssl) {
+  X509* const shown = SSL_get0_peer_certificate(ssl);
+  if (!shown || SSL_get_verify_result(ssl) != X509_V_OK) return nullptr;
+  const Owned<BIO> text(BIO_new(BIO_s_mem()));
+  if (!text || X509_NAME_print_ex(text.get(), X509_get_subject_name(shown), 0,
+                                  XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB) < 0) {
+    return nullptr;
+  }
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(text.get(), &bytes);
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned digest_size = 0;
+  if (X509_digest(shown, EVP_sha256(), digest, &digest_size) != 1) return nullptr;
+  auto certificate = std::make_shared<PeerCertificate>();
+  if (bytes && size > 0) certificate->subject.assign(bytes, static_cast<std::size_t>(size));
+  static constexpr char hex[] = "0123456789abcdef";
+  for (const unsigned char byte : std::span(digest, digest_size)) {
+    certificate->sha256 += {hex[byte >> 4], hex[byte & 15]};
+  }
+  return certificate;
+}
 
 class TlsStream final : public detail::io::StreamState,
                         public Handler,
@@ -102,6 +127,10 @@ class TlsStream final : public detail::io::StreamState,
   void close() noexcept override;
   std::string peer() override { return plain_.peer(); }
   bool secure() const noexcept override { return true; }
+  std::shared_ptr<const PeerCertificate> certificate() const noexcept override {
+    return certificate_;
+  }
+  std::optional<PeerProcess> process() const noexcept override { return plain_.process(); }
   void attach(std::shared_ptr<void> companion) noexcept override {
     companion_ = std::move(companion);
   }
@@ -297,6 +326,7 @@ class TlsStream final : public detail::io::StreamState,
   bool ended_ = false;  // on_end was told
   bool busy_ = false;   // inside of step()
   bool closed_ = false;
+  std::shared_ptr<const PeerCertificate> certificate_;
   const Duration handshake_time_;
   const std::size_t handshake_bytes_;
 };
@@ -307,6 +337,11 @@ void TlsStream::shake() {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
   if (result == 1) {
+    try {
+      certificate_ = shown_certificate(ssl_.get());
+    } catch (const std::bad_alloc&) {  // who it is must not be left open
+      return fail(Error{.message = "out of memory"});
+    }
     phase_ = Phase::open;
     timer_.reset();
     flush();

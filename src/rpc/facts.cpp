@@ -64,7 +64,9 @@ std::shared_ptr<const Facts> keep(const Facts& facts) {
   kept->facts = {.identity = facts.identity,
                  .fields = HeaderFields(kept->fields),
                  .peer = copy(facts.peer),
-                 .secure = facts.secure};
+                 .secure = facts.secure,
+                 .certificate = facts.certificate,
+                 .process = facts.process};
   return {kept, &kept->facts};
 }
 

@@ -72,7 +72,10 @@ StreamTransport::~StreamTransport() {
 std::shared_ptr<const rpc::Facts> StreamTransport::facts() const {
   if (output_) return nullptr;  // pipes
   const std::string peer = input_.peer();
-  return rpc::keep({.peer = peer, .secure = input_.secure()});
+  return rpc::keep({.peer = peer,
+                    .secure = input_.secure(),
+                    .certificate = input_.certificate(),
+                    .process = input_.process()});
 }
 
 void StreamTransport::start(rpc::Receiver& receiver) {

@@ -138,6 +138,42 @@ TEST(TlsServer, AsksForCertificatesOfClients) {
               HasSubstr("the certificate of the client is not valid"));
 }
 
+TEST(TlsServer, KnowsTheCertificateOfAClient) {
+  Station station;
+  auto options = station.server_options();
+  options.client_ca_file = station.ca;
+  const TlsContext server = *TlsContext::server(options);
+  station.certificate("ada",
+                      station.authority.sign({.names = "", .common_name = "ada, r\xc3\xa4"}));
+  const TlsContext client = *TlsContext::client({.ca_file = station.ca,
+                                                 .certificate_file = station.folder.file("ada.pem"),
+                                                 .key_file = station.folder.file("ada.key")});
+  Loop loop;
+  Pair pair(loop, server, client);
+  EXPECT_EQ(pair.server.stream->certificate(), nullptr) << "there was no handshake yet";
+  pair.resume();
+  pair.client.send("hello");
+  ASSERT_TRUE(run_until(loop, [&] { return pair.server.got == "hello"; }));
+  const auto shown = pair.server.stream->certificate();
+  ASSERT_TRUE(shown);
+  EXPECT_EQ(shown->subject, "CN=ada\\, r\xc3\xa4");
+  EXPECT_EQ(shown->sha256.size(), 64u);
+  EXPECT_EQ(shown->sha256.find_first_not_of("0123456789abcdef"), std::string::npos);
+  const auto of_server = pair.client.stream->certificate();
+  ASSERT_TRUE(of_server);
+  EXPECT_NE(of_server->sha256, shown->sha256);
+}
+
+TEST(TlsServer, KnowsNoCertificateThatItDidNotAskFor) {
+  Station station;
+  Loop loop;
+  Pair pair(loop, station.server({}), station.client());
+  pair.resume();
+  pair.client.send("hello");
+  ASSERT_TRUE(run_until(loop, [&] { return pair.server.got == "hello"; }));
+  EXPECT_EQ(pair.server.stream->certificate(), nullptr);
+}
+
 /// A client that is OpenSSL alone, in a thread: its last error, or the protocol it agreed on.
 std::string foreign_client(const TlsContext& server, const std::function<void(SSL_CTX*)>& configure,
                            const std::function<void(SSL*)>& talk = {}) {

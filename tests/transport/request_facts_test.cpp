@@ -79,6 +79,25 @@ TEST_F(Known, OverWebSocketWithTheFieldsOfTheHandshake) {
   EXPECT_THAT(client.in, HasSubstr("|hello|none"));
 }
 
+TEST_F(Known, OverAUnixSocketWithTheProcess) {
+  router->on("process", [](rpc::Context& cx) {
+    const auto process = cx.facts().process.value_or(PeerProcess{});
+    return process.process == ::getpid() && process.user == ::getuid() &&
+           process.group == ::getgid();
+  });
+  const std::string path = testing::TempDir() + "facts-" + std::to_string(::getpid()) + ".sock";
+  ASSERT_TRUE(server->listen_unix(path));
+  std::unique_ptr<rpc::Transport> transport;
+  const Connector attempt =
+      connect_unix(loop, path, [&](Result<std::unique_ptr<rpc::Transport>> made) {
+        if (made) transport = *std::move(made);
+      });
+  ASSERT_TRUE(test::run_until(loop, [&] { return transport != nullptr; }));
+  Connection client(loop, std::move(transport));
+  EXPECT_EQ(client.ask<std::string>("who", rpc::no_params).value(), "ada|unix|none|none");
+  EXPECT_EQ(client.ask<bool>("process", rpc::no_params).value(), true);
+}
+
 TEST_F(Known, InMemoryThereIsNoAddress) {
   auto [near_end, far_end] = memory_pair(loop);
   server->serve(std::move(far_end));

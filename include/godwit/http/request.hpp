@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "godwit/base/export.hpp"
+#include "godwit/base/peer_credentials.hpp"
 #include "godwit/http/fields.hpp"
 
 namespace godwit::inline v0::http {
@@ -25,6 +27,8 @@ struct GODWIT_API Request {
   std::string_view peer{};
   /// Whether it came over TLS.
   bool secure = false;
+  /// What the client has shown to TLS; null if nothing.
+  std::shared_ptr<const PeerCertificate> certificate{};
 
   /// The target up to the query, and what follows the '?'.
   std::string_view path() const noexcept { return target.substr(0, target.find('?')); }

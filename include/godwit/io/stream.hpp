@@ -10,11 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "godwit/base/export.hpp"
+#include "godwit/base/peer_credentials.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/io/descriptor.hpp"
 #include "godwit/io/loop.hpp"
@@ -95,6 +97,11 @@ class GODWIT_API Stream {
 
   /// Whether TLS protects the bytes.
   bool secure() const noexcept;
+  /// What the other end has shown in the handshake of TLS; null if it has shown nothing, or not
+  /// yet.
+  std::shared_ptr<const PeerCertificate> certificate() const noexcept;
+  /// Who opened the other end of a unix socket, as the system knew it then; nothing for the rest.
+  std::optional<PeerProcess> process() const noexcept;
 
   /// Keeps something alive as long as the Stream is open.
   void attach(std::shared_ptr<void> companion) noexcept;

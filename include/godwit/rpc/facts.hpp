@@ -12,6 +12,7 @@
 
 #include "godwit/base/export.hpp"
 #include "godwit/base/header_field.hpp"
+#include "godwit/base/peer_credentials.hpp"
 #include "godwit/rpc/identity.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -48,6 +49,10 @@ struct Facts {
   std::string_view peer{};
   /// Whether it came over TLS.
   bool secure = false;
+  /// What the other end has shown to TLS; null if nothing.
+  std::shared_ptr<const PeerCertificate> certificate{};
+  /// The process at the other end of a unix socket.
+  std::optional<PeerProcess> process{};
 };
 
 /// A copy that owns what it shows.

@@ -10,7 +10,8 @@ namespace godwit::inline v0 {
 inline rpc::Facts facts_of(const http::Request& request) {
   return {.fields = rpc::HeaderFields(request.fields.all()),
           .peer = request.peer,
-          .secure = request.secure};
+          .secure = request.secure,
+          .certificate = request.certificate};
 }
 
 }  // namespace godwit::inline v0
