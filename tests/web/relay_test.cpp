@@ -77,12 +77,24 @@ struct Relayed : testing::Test {
                   for (int i = 1; i <= 3; ++i) cx.progress(i, {}, in.text);
                   return in.text;
                 }));
+    server.tool("who", "", blocking([](Said in, Context& cx) {
+                  return in.text + (cx.identity() ? cx.identity()->subject : "nobody") + "|" +
+                         std::string(cx.header("X-Caller").value_or("none"));
+                }));
     auto made = WebServer::listen(
         loop, server, {"127.0.0.1", 0},
-        {.endpoint = {.metrics_path = "/metrics", .metrics = metrics}, .threads = 3});
+        {.endpoint = {.identify = believe, .metrics_path = "/metrics", .metrics = metrics},
+         .threads = 3});
     EXPECT_TRUE(made) << made.error().message;
     web.emplace(*std::move(made));
     host = web->address();
+  }
+  static std::shared_ptr<const rpc::Identity> believe(const http::Request& request) {
+    return test::known_as(std::string(request.fields.find("X-Caller").value_or("")));
+  }
+  /// The same request as somebody in particular.
+  static std::string as(const std::string& caller, std::string request) {
+    return request.insert(request.find("\r\n") + 2, "X-Caller: " + caller + "\r\n");
   }
   ServerOptions with(const Limits& limits) {
     ServerOptions options = test::server_options();
@@ -171,6 +183,21 @@ std::size_t count(std::string_view text, std::string_view what) {
 }
 
 // Answers.
+
+TEST_F(Relayed, WhoCallsIsKnownOnTheThreadOfTheSession) {
+  RawClient ada(loop, host);
+  const std::string session =
+      ada.ask(as("ada", post("", Site::initialize_body(plain)))).field("mcp-session-id");
+  ASSERT_FALSE(session.empty());
+  for (int i = 0; i < 3; ++i) {  // by each of the threads, its own among them
+    const Client other = connect_elsewhere(i == 0 ? std::vector<std::string>{session.substr(0, 2)}
+                                                  : std::vector<std::string>{});
+    const RawResponse hers = other.raw->ask(as("ada", call(session, 7, "who", "is ")));
+    EXPECT_NE(hers.body.find("is ada|ada"), std::string::npos) << hers.body;
+    EXPECT_EQ(other.raw->ask(as("bob", call(session, 7, "who", "is "))).status, 404);
+    EXPECT_EQ(other.raw->ask(call(session, 7, "who", "is ")).status, 404);
+  }
+}
 
 TEST_F(Relayed, AnAnswerAtOnceAndOneThatComesLater) {
   for (const std::string_view revision : {plain, priming}) {
