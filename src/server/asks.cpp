@@ -22,7 +22,7 @@ void append_hex(std::string& out, std::uint64_t value) {
 struct SavedAnswer {
   std::string key{};
   std::string digest{};
-  std::optional<json::Value> value{};  // nothing: it is still pending
+  std::optional<RawJson> value{};  // nothing: it is still pending
   // Of the explicit style: the question, to check the answer and to ask again.
   std::optional<std::string> method{};
   std::optional<std::string> params{};
@@ -103,7 +103,7 @@ std::string random_name() {
   return out;
 }
 
-std::optional<std::string> misfit_of(const WireQuestion& question, const json::Value& answer) {
+std::optional<std::string> misfit_of(const WireQuestion& question, std::string_view answer) {
   const auto why = [](const auto& decoded) -> std::optional<std::string> {
     if (decoded) return std::nullopt;
     return decoded.error().message;
@@ -145,7 +145,7 @@ std::vector<WireQuestion> Asks::take_misfits(const Log& log) {
   for (const WireQuestion& question : pending) {
     const auto at = answers.find(question.key);
     if (at == answers.end() || at->second.error) continue;
-    const std::optional<std::string> why = misfit_of(question, at->second.value);
+    const std::optional<std::string> why = misfit_of(question, at->second.text);
     if (!why) continue;
     log_misfit(log, question.key, *why);
     if (again.empty()) misfit = *why;
@@ -163,7 +163,7 @@ std::string Asks::save(std::int64_t expires) const {
               .is_explicit = is_explicit};
   for (const auto& [key, answered] : answers) {
     if (answered.error) continue;  // asked again next time
-    saved.asks.push_back({.key = key, .digest = answered.digest, .value = answered.value});
+    saved.asks.push_back({.key = key, .digest = answered.digest, .value = RawJson{answered.text}});
   }
   for (const WireQuestion& question : pending) {
     SavedAnswer ask{.key = question.key, .digest = question.digest};
@@ -179,7 +179,7 @@ std::string Asks::save(std::int64_t expires) const {
 
 std::size_t Asks::answer_bytes() const noexcept {
   std::size_t bytes = 0;
-  for (const auto& [key, answered] : answers) bytes += answered.bytes;
+  for (const auto& [key, answered] : answers) bytes += answered.text.size();
   return bytes;
 }
 
@@ -206,7 +206,7 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
   asks.is_explicit = saved->is_explicit;
   for (SavedAnswer& ask : saved->asks) {
     if (ask.value) {
-      asks.answers[ask.key] = {.digest = std::move(ask.digest), .value = *std::move(ask.value)};
+      asks.answers[ask.key] = {.digest = std::move(ask.digest), .text = std::move(ask.value->text)};
     } else {
       WireQuestion question{std::move(ask.key), {}, {}, std::move(ask.digest)};
       if (ask.method) {
@@ -229,12 +229,12 @@ void Asks::take(json::View responses, bool first_round) {
     // No answer has another shape: asked again.
     if (!value.is_object() && !is_explicit) continue;
     if (first_round) {
-      answers[std::string(key)] = {.value = json::Value(value)};
+      answers[std::string(key)] = {.text = std::string(value.source())};
       continue;
     }
     for (const WireQuestion& question : pending) {
       if (question.key != key) continue;
-      answers[std::string(key)] = {.digest = question.digest, .value = json::Value(value)};
+      answers[std::string(key)] = {.digest = question.digest, .text = std::string(value.source())};
       break;
     }
   }

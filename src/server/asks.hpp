@@ -30,7 +30,7 @@ struct WireQuestion {
 };
 
 /// Why this is no answer to the question; nothing if it is one.
-std::optional<std::string> misfit_of(const WireQuestion& question, const json::Value& answer);
+std::optional<std::string> misfit_of(const WireQuestion& question, std::string_view answer);
 
 void log_misfit(const Log& log, std::string_view key, std::string_view why);
 
@@ -43,10 +43,10 @@ std::string random_name();
 
 struct Asks {
   struct Answered {
-    std::string digest{};  // empty: it came before it was asked
-    json::Value value{};
-    std::optional<Error> error{};  // the client could not answer
-    std::size_t bytes = 0;         // of an answer that is kept in memory
+    std::string digest{};                        // empty: it came before it was asked
+    std::string text{};                          // JSON
+    std::optional<Error> error{};                // the client could not answer
+    mutable std::optional<json::Value> value{};  // of the text, once somebody wanted it
   };
 
   std::string chain;

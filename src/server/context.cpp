@@ -12,6 +12,26 @@ Work::~Work() = default;
 LateWork::~LateWork() = default;
 WorkHandler::~WorkHandler() = default;
 
+Result<FilledForm> read_filled_form(json::Document& document, std::string_view answer) {
+  struct Acted {
+    ElicitAction action{};
+  };
+  const Result<json::View> root = document.parse(answer);
+  if (!root) return root.error();
+  const Result<Acted> acted = json::decode<Acted>(*root);
+  if (!acted) return acted.error();
+  FilledForm form{.action = acted->action, .content = root->find("content")};
+  if (form.action != ElicitAction::accept) return form;
+  if (form.content && !form.content.is_null()) {
+    if (form.content.is_object()) return form;
+    return error("/content: expected an object, got " +
+                 std::string(json::to_string(form.content.type())));
+  }
+  // Nothing had to be filled in.
+  form.content = *document.parse("{}");
+  return form;
+}
+
 RawJson reduce_to_form(json::Value schema) {
   json::Value form = json::Object{{"type", "object"}, {"properties", json::Object{}}};
   if (json::Object* properties = schema["properties"].as_object()) {
@@ -41,8 +61,8 @@ Result<ElicitAction> Context::ask(UrlAsk url) {
   question.elicit.mode = ElicitRequest::Mode::url;
   question.elicit.message = std::move(url.message);
   question.elicit.url = std::move(url.url);
-  Result<json::Value> answer = exchange_->ask(url.key, std::move(question));
-  if (!answer) return std::move(answer).error();
+  const Result<std::string_view> answer = exchange_->ask(url.key, std::move(question));
+  if (!answer) return answer.error();
   const Result<ElicitResult> result = json::decode<ElicitResult>(*answer);
   if (!result) return exchange_->ask_again(url.key, result.error().message);
   return result->action;
@@ -51,17 +71,17 @@ Result<ElicitAction> Context::ask(UrlAsk url) {
 Result<SamplingResult> Context::ask(SampleAsk sample) {
   detail::server::Question question{.kind = detail::server::Question::Kind::sample};
   question.sample = std::move(sample.request);
-  Result<json::Value> answer = exchange_->ask(sample.key, std::move(question));
-  if (!answer) return std::move(answer).error();
+  const Result<std::string_view> answer = exchange_->ask(sample.key, std::move(question));
+  if (!answer) return answer.error();
   Result<SamplingResult> result = json::decode<SamplingResult>(*answer);
   if (!result) return exchange_->ask_again(sample.key, result.error().message);
   return result;
 }
 
 Result<std::vector<Root>> Context::ask(RootsAsk roots) {
-  Result<json::Value> answer = exchange_->ask(
+  const Result<std::string_view> answer = exchange_->ask(
       roots.key, detail::server::Question{.kind = detail::server::Question::Kind::roots});
-  if (!answer) return std::move(answer).error();
+  if (!answer) return answer.error();
   struct Listed {
     std::vector<Root> roots{};
   };

@@ -91,7 +91,7 @@ class Frame final : public Work, public Exchange {
   const rpc::Facts& facts() const override;
   std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) override;
   void* user() const override { return session_.user(); }
-  Result<json::Value> ask(std::string_view key, Question question) override;
+  Result<std::string_view> ask(std::string_view key, Question question) override;
   Error ask_again(std::string_view key, std::string_view why) override;
   void begin_all() override;
   void end_all(bool failed) override;

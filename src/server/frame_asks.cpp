@@ -134,7 +134,7 @@ Result<WireQuestion> Frame::word(std::string_view key, Question question) {
   return out;
 }
 
-Result<json::Value> Frame::ask(std::string_view key, Question question) {
+Result<std::string_view> Frame::ask(std::string_view key, Question question) {
   Asks& all = asks();
   if (!all.used.emplace(key).second) {
     session_.server().options.log.limited(
@@ -158,9 +158,9 @@ Result<json::Value> Frame::ask(std::string_view key, Question question) {
       if (answered.error) return *answered.error;
       all.last_asked = *std::move(worded);
       if (check_answer) {
-        if (const auto why = misfit_of(all.last_asked, answered.value)) return ask_again(key, *why);
+        if (const auto why = misfit_of(all.last_asked, answered.text)) return ask_again(key, *why);
       }
-      return answered.value;
+      return std::string_view(answered.text);
     }
     all.answers.erase(at);  // it is another question now
   }
@@ -217,7 +217,9 @@ const json::Value* Frame::answer(std::string_view key) const {
   if (at == asks_->answers.end()) return nullptr;
   const Asks::Answered& answered = at->second;
   // One that came before it was asked for has been held against no question.
-  return answered.error || answered.digest.empty() ? nullptr : &answered.value;
+  if (answered.error || answered.digest.empty()) return nullptr;
+  if (!answered.value) answered.value = json::parse(answered.text).value_or(json::Value());
+  return &*answered.value;
 }
 
 void Frame::ask(const InputRequired& questions) {
@@ -230,7 +232,7 @@ void Frame::ask(const InputRequired& questions) {
   all.used.clear();
   all.grouping = true;
   for (const auto& [key, question] : questions.questions()) {
-    if (Result<json::Value> asked = ask(key, question); !asked && !is_suspended(asked.error())) {
+    if (auto asked = ask(key, question); !asked && !is_suspended(asked.error())) {
       end_all(true);
       return fail(std::move(asked).error());
     }

@@ -163,9 +163,8 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
   } else if (asks.answer_bytes() + outcome->text.size() > most) {
     answer.error = clients_fault(
         entry_->kind, "the answers have more than " + std::to_string(most) + " bytes together");
-  } else if (Result<json::Value> value = json::parse(outcome->text)) {
-    answer.value = *std::move(value);
-    answer.bytes = outcome->text.size();
+  } else {
+    answer.text = std::move(outcome->text);
   }
   asks.answers.insert_or_assign(question.key, std::move(answer));
   if (--outstanding_ > 0) return;

@@ -23,6 +23,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/decode.hpp"
+#include "godwit/json/document.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/mcp/capabilities.hpp"
 #include "godwit/mcp/elicitation.hpp"
@@ -77,8 +78,8 @@ class GODWIT_API Exchange {
   virtual std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) = 0;
   virtual void* user() const = 0;
 
-  /// The answer, or an error that is to be passed on.
-  virtual Result<json::Value> ask(std::string_view key, Question question) = 0;
+  /// The answer as JSON, good until the next ask, or an error that is to be passed on.
+  virtual Result<std::string_view> ask(std::string_view key, Question question) = 0;
   /// The answer was not what was asked for: asks again. The error is to be passed on.
   virtual Error ask_again(std::string_view key, std::string_view why) = 0;
   /// Between these two, asks are put all at once.
@@ -96,18 +97,23 @@ class GODWIT_API Exchange {
   virtual const json::Value* answer(std::string_view key) const = 0;
 };
 
+/// What a person did with a form, and what is filled in, if anything is.
+struct FilledForm {
+  ElicitAction action{};
+  json::View content{};
+};
+/// Reads it in the document, which must outlive it.
+GODWIT_API Result<FilledForm> read_filled_form(json::Document& document, std::string_view answer);
+
 template <class T>
-Result<Answer<T>> read_form(Exchange& exchange, std::string_view key, const json::Value& answer) {
-  const Result<ElicitResult> result = json::decode<ElicitResult>(answer);
-  if (!result) return exchange.ask_again(key, result.error().message);
-  if (result->action != ElicitAction::accept) return Answer<T>(result->action);
-  if constexpr (std::is_same_v<T, json::Object>) {
-    return Answer<T>(result->content.value_or(json::Object{}));
-  } else {
-    Result<T> content = json::decode<T>(json::Value(result->content.value_or(json::Object{})));
-    if (!content) return exchange.ask_again(key, content.error().message);
-    return Answer<T>(*std::move(content));
-  }
+Result<Answer<T>> read_form(Exchange& exchange, std::string_view key, std::string_view answer) {
+  json::Document document;
+  const Result<FilledForm> form = read_filled_form(document, answer);
+  if (!form) return exchange.ask_again(key, form.error().message);
+  if (form->action != ElicitAction::accept) return Answer<T>(form->action);
+  Result<T> content = json::decode<T>(form->content);
+  if (!content) return exchange.ask_again(key, content.error().message);
+  return Answer<T>(*std::move(content));
 }
 
 }  // namespace detail::server
@@ -267,8 +273,8 @@ class GODWIT_API Context {
       question.elicit.requestedSchema =
           form.schema.text.empty() ? form_schema<T>() : std::move(form.schema);
     }
-    Result<json::Value> answer = exchange_->ask(form.key, std::move(question));
-    if (!answer) return std::move(answer).error();
+    const Result<std::string_view> answer = exchange_->ask(form.key, std::move(question));
+    if (!answer) return answer.error();
     return detail::server::read_form<T>(*exchange_, form.key, *answer);
   }
   Result<ElicitAction> ask(UrlAsk url);
