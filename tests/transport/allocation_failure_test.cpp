@@ -180,7 +180,9 @@ TEST(AllocationFailure, OfTransportsInMemory) {
       }
     });
     test::may_fail([&] { loop.poll(); });
-    if (said && there.closed.empty()) EXPECT_EQ(there.last, text);
+    if (said && there.closed.empty()) {
+      EXPECT_EQ(there.last, text);
+    }
     test::may_fail([&] { near_end->close(); });
     for (int i = 0; i < 10; ++i) loop.poll();
     EXPECT_NE(here.closed, "");

@@ -62,7 +62,7 @@ TEST(InputRoom, AsManyAsNeeded) {
   for (int i = 0; i < 10; ++i) room.hold(*small.emplace_back(std::make_unique<Holder>()), 10);
   Holder large;
   room.hold(large, 45);
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(small[i]->asked, i < 5 ? 1 : 0) << i;
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(small[i]->asked, i < 5 ? 1 : 0) << i;
   EXPECT_EQ(room.bytes(), 95u);
 }
 

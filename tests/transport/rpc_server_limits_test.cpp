@@ -153,7 +153,7 @@ TEST_P(RpcServerLimits, UnfinishedMessagesTogetherAreBounded) {
   EXPECT_THAT(hoarders.front()->in, HasSubstr("unfinished messages"));
   EXPECT_TRUE(crowd.open(*hoarders.back())) << "it began last";
   std::size_t open = 0;
-  for (const auto& each : hoarders) open += crowd.open(*each) ? 1 : 0;
+  for (const auto& each : hoarders) open += crowd.open(*each) ? 1u : 0u;
   EXPECT_LE(open, limits.process_body_bytes / piece);
   EXPECT_GE(open, 2u);
   EXPECT_TRUE(crowd.works(*good)) << "it holds nothing";
