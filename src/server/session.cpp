@@ -49,11 +49,20 @@ const std::shared_ptr<const Catalog>& Session::catalog() {
 }
 
 std::shared_ptr<void> Session::state(const std::type_info& type, Exchange::MakeState make) {
-  const std::lock_guard lock(state_mutex_);
-  for (const auto& [known, state] : states_) {
-    if (known == type) return state;
+  const auto find = [&]() -> std::shared_ptr<void>* {
+    if (!states_) return nullptr;
+    const auto found = states_->find(type);
+    return found == states_->end() ? nullptr : &found->second;
+  };
+  {
+    const std::lock_guard lock(server_->mutex);
+    if (const auto* const known = find()) return *known;
   }
-  return states_.emplace_back(type, make()).second;
+  std::shared_ptr<void> made = make();  // code of the program: without the lock
+  const std::lock_guard lock(server_->mutex);
+  if (const auto* const known = find()) return *known;  // another thread was faster
+  if (!states_) states_ = std::make_unique<std::map<std::type_index, std::shared_ptr<void>>>();
+  return states_->emplace(type, std::move(made)).first->second;
 }
 
 std::optional<Error> Session::begin(const mcp::Dialect& dialect,

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -16,8 +15,6 @@
 #include <string_view>
 #include <typeindex>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "catalog.hpp"
 #include "godwit/rpc/peer.hpp"
@@ -125,8 +122,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
   bool initialized_ = false;
-  std::mutex state_mutex_;  // guards the next
-  std::vector<std::pair<std::type_index, std::shared_ptr<void>>> states_;
+  /// Guarded by the mutex of the server: few programs keep anything, and there may be many
+  /// sessions.
+  std::unique_ptr<std::map<std::type_index, std::shared_ptr<void>>> states_;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;

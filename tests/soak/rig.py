@@ -33,6 +33,11 @@ class Cut(Exception):
         self.partial = partial
 
 
+# By default glibc keeps more and more of what is freed the larger the pieces were. What is asked here
+# is what the server holds.
+FIXED_MALLOC = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
+
+
 class Server:
     """A soak_server; what its handlers did is in trace()."""
     flags = []  # for every server of the run
@@ -45,7 +50,7 @@ class Server:
                   "tcp": ["--tcp", "127.0.0.1:0"],
                   "unix": ["--unix", f"{self.folder.name}/socket"]}
         self.process = subprocess.Popen(
-            [PROGRAMS / "soak_server", *places[place], *flags],
+            [PROGRAMS / "soak_server", *places[place], *flags], env={**os.environ, **FIXED_MALLOC},
             stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr)
         self.pid = self.process.pid
         # A number, or the path of a unix socket.
@@ -243,8 +248,15 @@ def plain_connection(port, timeout=10):
     """A socket to a server without HTTP: by number or by path."""
     sock = socket.socket(socket.AF_UNIX if isinstance(port, str) else socket.AF_INET)
     sock.settimeout(timeout)
-    sock.connect(port if isinstance(port, str) else ("127.0.0.1", port))
-    return sock
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            sock.connect(port if isinstance(port, str) else ("127.0.0.1", port))
+            return sock
+        except BlockingIOError:  # a unix socket does not wait for room in the queue
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.001)
 
 
 class Lines:
