@@ -84,7 +84,7 @@ class Entrance {
     request_.facts = mcp::find_facts(parts_.meta);
     if ((parts_.may_have_twins || request_.facts.may_have_twins) && call_.refuse_twins()) return;
     if (request_.meta && !request_.meta.is_object()) {
-      return call_.fail(rpc::invalid_params("params/_meta must be an object"));
+      return refuse_meta(rpc::invalid_params("params/_meta must be an object"));
     }
     if (!choose_era()) return;
     if (session_.only_stateless && call_.wants_answer() &&
@@ -104,7 +104,7 @@ class Entrance {
       const auto error =
           mcp::check_facts(request_.facts, session_.only_stateless ? &fields() : nullptr);
       if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
-      call_.fail(*error);
+      refuse_meta(*error);
       return false;
     }
     if (session_.dialect()) {
@@ -130,6 +130,11 @@ class Entrance {
           "\" and \"" + std::string(mcp::meta_key::client_capabilities) + "\" into params/_meta"));
     }
     return false;
+  }
+
+  void refuse_meta(Error error) {
+    session_.meta_refused = true;
+    call_.fail(std::move(error));
   }
 
   void operate(Operation operation) {

@@ -43,6 +43,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Set by a transport that brings stateless requests here, and nothing else, with header fields
   /// that must agree with them.
   bool only_stateless = false;
+  /// Set if a message did not say in its _meta what each one must: such a transport refuses it as
+  /// no request at all. Wrong arguments are an answer like any other.
+  bool meta_refused = false;
 
   // The stateful conversation, if there is one.
 

@@ -19,6 +19,7 @@ class Conversation : public rpc::Output {
   ~Conversation() override;
 
   rpc::Peer& peer() noexcept { return *peer_; }
+  const rpc::Peer& peer() const noexcept { return *peer_; }
   /// Things that wait for a time: calls and timers of the peer, and its own.
   void expire(TimePoint now);
   /// Looks again when expire() is needed next.

@@ -9,9 +9,7 @@
 
 namespace godwit::inline v0::detail::web {
 
-Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {
-  static_cast<server::Session*>(peer().user().get())->only_stateless = true;
-}
+Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) { session().only_stateless = true; }
 
 Lane::~Lane() {
   close();
@@ -20,27 +18,27 @@ Lane::~Lane() {
   --endpoint_.open_exchanges;
 }
 
-bool Lane::peer_is_idle() const noexcept {
-  return const_cast<Lane*>(this)->peer().in_flight() == 0;
+server::Session& Lane::session() const noexcept {
+  return *static_cast<server::Session*>(peer().user().get());
 }
+
+bool Lane::peer_is_idle() const noexcept { return peer().in_flight() == 0; }
 
 void Lane::run(const http::Request& request, json::View message, http::Exchange& exchange,
                http::Fields more) {
   exchange_ = &exchange;
   more_ = std::move(more);
   streaming_ = false;
-  message_ = message;
+  session().meta_refused = false;
   ++endpoint_.open_exchanges;
   on_stack_ = true;
   // Whoever called then answers the exchange, or ends it.
   Rollback failed([&] {
-    message_ = {};
     on_stack_ = false;
     if (exchange_) exchange_->set_owner(nullptr);
     abandon();
   });
   peer().receive(message, endpoint_.facts_of(request));
-  message_ = {};
   const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
   if (exchange_ && nothing_to_answer) {
     exchange_->respond(202, {}, {}, more_);
@@ -66,12 +64,8 @@ int Lane::status_of(const Error* error) const {
       return 400;
     case rpc::code::method_not_found:
       return 404;
-    case rpc::code::invalid_params: {
-      // A request that does not say what each one must is refused as such; wrong arguments of a
-      // handler are an answer like any other.
-      mcp::RequestFacts facts = mcp::find_facts(message_.find("params").find("_meta"));
-      return on_stack_ && mcp::check_facts(facts) ? 400 : 200;
-    }
+    case rpc::code::invalid_params:
+      return session().meta_refused ? 400 : 200;
     default:
       return 200;
   }

@@ -8,7 +8,10 @@
 
 #include "conversation.hpp"
 #include "godwit/http/exchange.hpp"
-#include "mcp/era/stateless_headers.hpp"
+
+namespace godwit::inline v0::detail::server {
+class Session;
+}
 
 namespace godwit::inline v0::detail::web {
 
@@ -45,6 +48,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
   void own_expire(TimePoint now) override;
 
+  server::Session& session() const noexcept;
   bool peer_is_idle() const noexcept;
   int status_of(const Error* error) const;
   void answer(std::string_view text, const Error* error);
@@ -56,7 +60,6 @@ class Lane final : public Conversation, private http::Exchange::Owner {
 
   http::Exchange* exchange_ = nullptr;
   http::Fields more_;
-  json::View message_{};  // while it is on the stack
   bool on_stack_ = false;
   bool streaming_ = false;
   bool spoilt_ = false;  // its handler may still run
