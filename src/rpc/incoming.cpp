@@ -75,7 +75,7 @@ class Peer::Impl::Incoming final : public detail::Call {
   }
 
   std::shared_ptr<detail::InFlight> defer() override {
-    const std::size_t bytes = envelope_.params.source().size();
+    const std::size_t bytes = envelope_.params.source().size() + impl_.facts_bytes();
     if (auto error = impl_.overload(bytes)) {
       fail(*std::move(error));
       return nullptr;

@@ -126,6 +126,14 @@ struct Peer::Impl {
     return &about == &connection_facts() ? connection : keep(about);
   }
   std::shared_ptr<const Facts> kept_facts() const { return kept(*facts); }
+  /// Of a copy of them.
+  std::size_t facts_bytes() const {
+    if (facts == &connection_facts()) return 0;
+    std::size_t bytes = facts->peer.size();
+    facts->fields.for_each(
+        [&](const HeaderField& field) { bytes += field.name.size() + field.value.size(); });
+    return bytes;
+  }
 
   /// The log sink is code of the program, too.
   void complain(LogLevel level, std::string_view line) {

@@ -3,10 +3,13 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "godwit/json/document.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "rpc_station.hpp"
 
@@ -223,6 +226,27 @@ TEST(PeerLimits, InFlightBytes) {
   station.peer->process();
   EXPECT_EQ(station.receive(request(1, "later", with_bytes(60))), "");
   EXPECT_EQ(station.receive(request(2, "later", with_bytes(40))), "");
+}
+
+TEST(PeerLimits, InFlightBytesAreAlsoThoseOfHeaderFields) {
+  std::vector<Reply<int>> replies;
+  auto router = std::make_shared<Router>();
+  router->on("later", [&](Reply<int> reply) { replies.push_back(std::move(reply)); });
+  Station station(router, {.limits = {.in_flight_bytes = 100}});
+  const std::string value(54, 'x');
+  const std::vector<HeaderField> fields = {{"Name", value}, {"Cookie", value}};  // 58 are kept
+  const auto send = [&](int id) {
+    station.sent.clear();
+    json::Document document;
+    const std::string text = request(id, "later");
+    station.peer->receive(*document.parse(text), Facts{.fields = HeaderFields(fields)});
+    return station.all_sent();
+  };
+  EXPECT_EQ(send(1), "");
+  EXPECT_EQ(error_of(send(2)), "-32000 2");
+  replies.clear();
+  station.peer->process();
+  EXPECT_EQ(send(3), "");
 }
 
 TEST(PeerLimits, InFlightBytesOfAllPeersTogether) {
