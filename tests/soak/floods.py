@@ -27,8 +27,7 @@ SESSIONS, SHARE = 3000, 1000
 def sessions(_seed, quick):
     """A session that its owner does not use for a while must still be there after the flood."""
     longest = compare("beside a flood of sessions", make_sessions, quick,
-                      limits(sessions=SESSIONS, sessions_per_address=SHARE), look=newcomer,
-                      spare=0.001)  # a handful of handshakes, and three programs on two processors
+                      limits(sessions=SESSIONS, sessions_per_address=SHARE), look=newcomer)
     demand(longest < 0.5, f"a call took {longest:.2f} s")
     idle_session_stays()
 

@@ -33,11 +33,6 @@ class Cut(Exception):
         self.partial = partial
 
 
-# By default glibc keeps more and more of what is freed the larger the pieces were. What is asked here
-# is what the server holds.
-FIXED_MALLOC = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-
-
 class Server:
     """A soak_server; what its handlers did is in trace()."""
     flags = []  # for every server of the run
@@ -50,7 +45,7 @@ class Server:
                   "tcp": ["--tcp", "127.0.0.1:0"],
                   "unix": ["--unix", f"{self.folder.name}/socket"]}
         self.process = subprocess.Popen(
-            [PROGRAMS / "soak_server", *places[place], *flags], env={**os.environ, **FIXED_MALLOC},
+            [PROGRAMS / "soak_server", *places[place], *flags],
             stdin=subprocess.DEVNULL, stdout=self.stdout, stderr=self.stderr)
         self.pid = self.process.pid
         # A number, or the path of a unix socket.
