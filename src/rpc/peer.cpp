@@ -1,8 +1,8 @@
 #include "godwit/rpc/peer.hpp"
 
 #include <algorithm>
-#include <random>
 
+#include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "peer_impl.hpp"
 
@@ -17,8 +17,7 @@ using detail::PendingCall;
 namespace {
 
 std::string random_uuid() {
-  std::random_device random;
-  std::uint32_t words[4] = {random(), random(), random(), random()};
+  std::uint32_t words[4] = {random_bits(), random_bits(), random_bits(), random_bits()};
   words[1] = (words[1] & 0xffff0fffu) | 0x4000u;      // version 4
   words[2] = (words[2] & 0x3fffffffu) | 0x80000000u;  // variant 1
   static constexpr char hex[] = "0123456789abcdef";

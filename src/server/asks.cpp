@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <random>
 
 #include "godwit/json/decode.hpp"
 #include "godwit/json/encode.hpp"
@@ -92,15 +91,6 @@ std::string canonical(json::View value) {
 void log_misfit(const Log& log, std::string_view key, std::string_view why) {
   log.limited(LogLevel::warning, "an answer did not fit the question " + json::quote(key) +
                                      " and is asked for again: " + std::string(why));
-}
-
-std::string random_name() {
-  std::random_device random;
-  std::string out;
-  for (int i = 0; i < 2; ++i) {
-    append_hex(out, std::uint64_t{random()} << 32 | random());
-  }
-  return out;
 }
 
 std::optional<std::string> misfit_of(const WireQuestion& question, std::string_view answer) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "godwit/base/log.hpp"
+#include "godwit/base/random.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/value.hpp"
 #include "godwit/mcp/sealer.hpp"
@@ -38,8 +39,6 @@ void log_misfit(const Log& log, std::string_view key, std::string_view why);
 std::string digest_of(std::string_view text);
 /// JSON with members in one order, so that the same value always has the same text.
 std::string canonical(json::View value);
-/// 128 random bits in hex.
-std::string random_name();
 
 struct Asks {
   struct Answered {
@@ -69,7 +68,7 @@ struct Asks {
   /// Of a request that has not asked anything yet.
   static Asks begin() {
     Asks asks;
-    asks.chain = random_name();
+    asks.chain = random_hex();
     return asks;
   }
   /// Before the handler runs again.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <random>
 #include <utility>
 
+#include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/transport/request_facts.hpp"
 #include "websocket_handshake.hpp"
@@ -272,8 +272,7 @@ void WebSocketTransport::check_silence() {
 
 std::optional<std::uint32_t> WebSocketTransport::mask() const {
   if (side_ == WebSocketSide::server) return std::nullopt;
-  static thread_local std::random_device random;  // RFC 6455 10.3: not to be guessed
-  return random();
+  return random_bits();  // RFC 6455 10.3: not to be guessed
 }
 
 void WebSocketTransport::frame(std::size_t begin, WebSocketOpcode opcode) {

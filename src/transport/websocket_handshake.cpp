@@ -4,9 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <random>
 
 #include "godwit/base/base64.hpp"
+#include "godwit/base/random.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/transport/websocket.hpp"
 
@@ -94,10 +94,9 @@ void each_member(http::FieldsView fields, std::string_view name, Visit visit) {
 namespace detail::transport {
 
 std::string websocket_key() {
-  std::random_device random;
   std::string bytes;
   for (int word = 0; word < 4; ++word) {
-    const std::uint32_t bits = random();
+    const std::uint32_t bits = random_bits();
     for (int shift = 0; shift < 32; shift += 8) {
       bytes.push_back(static_cast<char>((bits >> shift) & 0xff));
     }

@@ -5,6 +5,7 @@
 
 #include "endpoint_impl.hpp"
 #include "event_stream.hpp"
+#include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
@@ -14,7 +15,6 @@
 #include "http_session.hpp"
 #include "lane.hpp"
 #include "mcp/era/stateless.hpp"
-#include "random_id.hpp"
 #include "relay.hpp"
 #include "session_census.hpp"
 #include "session_order.hpp"
@@ -485,7 +485,7 @@ std::string Endpoint::Impl::new_session_id() const {
   static constexpr char digits[] = "0123456789abcdef";
   // Whose session it is, and then what nobody can guess.
   std::string id = {digits[shard >> 4 & 15], digits[shard & 15]};
-  return id + detail::web::random_id();
+  return id + random_hex();
 }
 
 // Conversations.

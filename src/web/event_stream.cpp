@@ -1,9 +1,9 @@
 #include "event_stream.hpp"
 
+#include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "http_session.hpp"
-#include "random_id.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -51,7 +51,7 @@ void EventStream::detach() noexcept {
 
 void EventStream::begin(bool prime) {
   if (begun_) return;
-  name_ = random_id();
+  name_ = random_hex();
   if (exchange_) {
     Rollback failed([&] { hang_up(); });  // nobody knows how much of the head was sent
     exchange_->begin(200, sse_type, with_stream_fields(more_));
