@@ -16,10 +16,15 @@ from rig import Connection, Cut, Lines, Server, call, demand, listen, say
 CONNECTIONS = 8
 
 
-def prefer(pid, how):
-    """Where that is allowed, others on the machine wait while an answer is measured."""
+def prefer(pid, measured):
+    """Where that is allowed, the processor is first for those who are measured. A nice value is not
+    enough: the process that floods keeps a processor until its slice is over, whoever wakes up
+    meanwhile, and then the slice is what is measured (2 to 3 times the quiet p99, with a server
+    that was busy for 3 % of the time; 1.0 times with this)."""
+    policy, priority = (os.SCHED_FIFO, 10) if measured else (os.SCHED_OTHER, 0)
     try:
-        os.setpriority(os.PRIO_PROCESS, pid, -how)
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setscheduler(int(thread), policy, os.sched_param(priority))
     except PermissionError:
         pass
 
@@ -79,7 +84,7 @@ class Company:
 
     def __enter__(self):
         self.process.start()
-        prefer(self.process.pid, 0)
+        prefer(self.process.pid, False)
         demand(self.ready.wait(20), "the company did not come")
         time.sleep(0.3)
 
@@ -102,8 +107,8 @@ def compare(name, work, quick, flags=(), place="http", look=None, spare=0):
     rounds, calls = (3, 800) if quick else (7, 1500)
     quiet, loud, seen = [], [], None
     with Server(*flags, place=place) as server:
-        prefer(server.pid, 10)
-        prefer(0, 10)
+        prefer(server.pid, True)
+        prefer(os.getpid(), True)
         try:
             good = (GoodClients if place == "http" else GoodLines)(server)
             good.latencies(500)
@@ -114,7 +119,7 @@ def compare(name, work, quick, flags=(), place="http", look=None, spare=0):
                     seen = look(server) if look else None
                 time.sleep(0.2)
         finally:
-            prefer(0, 0)
+            prefer(os.getpid(), False)
     if seen:
         say(seen)
     for label, found in (("quiet", quiet), (name, loud)):
