@@ -7,6 +7,7 @@
 #include "godwit/io/ip_address.hpp"
 #include "godwit/io/listener.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/output_buffer.hpp"
 #include "godwit/io/process.hpp"
 #include "godwit/io/signals.hpp"
 #include "godwit/io/standard_io.hpp"

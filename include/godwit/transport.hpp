@@ -5,7 +5,6 @@
 #include "godwit/transport/connection.hpp"
 #include "godwit/transport/framing.hpp"
 #include "godwit/transport/memory.hpp"
-#include "godwit/transport/output_buffer.hpp"
 #include "godwit/transport/rpc_endpoint.hpp"
 #include "godwit/transport/rpc_http.hpp"
 #include "godwit/transport/rpc_server.hpp"

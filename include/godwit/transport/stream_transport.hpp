@@ -24,13 +24,13 @@
 #include "godwit/base/function.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/output_buffer.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/framing.hpp"
 #include "godwit/transport/input_room.hpp"
-#include "godwit/transport/output_buffer.hpp"
 
 namespace godwit::inline v0 {
 

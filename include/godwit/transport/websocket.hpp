@@ -41,12 +41,12 @@
 #include "godwit/http/url.hpp"
 #include "godwit/io/connector.hpp"
 #include "godwit/io/loop.hpp"
+#include "godwit/io/output_buffer.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/transport.hpp"
 #include "godwit/transport/input_room.hpp"
-#include "godwit/transport/output_buffer.hpp"
 #include "godwit/transport/websocket_decoder.hpp"
 
 namespace godwit::inline v0 {

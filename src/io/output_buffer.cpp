@@ -1,4 +1,4 @@
-#include "godwit/transport/output_buffer.hpp"
+#include "godwit/io/output_buffer.hpp"
 
 #include <utility>
 
