@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "godwit/base/rollback.hpp"
-#include "godwit/base/work.hpp"
 #include "godwit/http/response.hpp"
 
 namespace godwit::inline v0::http {
@@ -22,8 +21,8 @@ constexpr std::size_t most_held_back = 256u << 10;
 /// A request that takes more memory counts among the bodies of the process. Less is bounded by the
 /// number of connections.
 constexpr std::size_t uncounted_body = 80u << 10;
-/// Kept between requests.
-constexpr std::size_t small_output = 16u << 10;
+/// Memory of answers that is kept between requests, for as long as they come.
+constexpr std::size_t kept_output = 64u << 10;
 
 constexpr std::string_view text_type = "text/plain; charset=utf-8";
 
@@ -39,6 +38,7 @@ Connection::Connection(ServerState& server, Stream stream)
     : server_(server),
       stream_(std::move(stream)),
       parser_(server.options.limits),
+      out_(kept_output),
       body_bytes_(server.options.body_bytes),
       later_(server.loop, [this] {
         const Later what = std::exchange(what_later_, Later::nothing);
@@ -180,7 +180,8 @@ void Connection::pump() {
       set_phase(Phase::reading, limits.http_body_idle);
       if (refused_by_head()) break;
       if (parser_.expects_continue()) {
-        out_ += "HTTP/1.1 100 Continue\r\n\r\n";
+        out_.text() += "HTTP/1.1 100 Continue\r\n\r\n";
+        out_.finish_message();
         flush();
       }
       continue;
@@ -326,7 +327,7 @@ void Connection::upgrade() {
 
 void Connection::write_head(int status, std::string_view type, std::size_t length, bool whole,
                             const Fields& more) {
-  std::string& out = out_;
+  std::string& out = out_.text();
   out += "HTTP/1.1 ";
   append_number(out, static_cast<std::size_t>(status));
   out += ' ';
@@ -359,35 +360,39 @@ void Connection::write_head(int status, std::string_view type, std::size_t lengt
 void Connection::respond(int status, std::string_view type, std::string_view body,
                          const Fields& more) {
   if (phase_ != Phase::answering) return;
-  Rollback undo([&, size = out_.size()] { out_.resize(size); });
+  Rollback undo([&] { out_.undo_message(); });
   write_head(status, type, body.size(), true, more);
-  if (!head_only_ && status != 204 && status != 304) out_ += body;
+  if (!head_only_ && status != 204 && status != 304) out_.text() += body;
   undo.dismiss();
+  out_.finish_message();
   answered();
 }
 
 void Connection::begin(int status, std::string_view type, const Fields& more) {
   if (phase_ != Phase::answering) return;
   if (!chunked_) keep_ = false;  // the end of the connection is the end of the answer
-  Rollback undo([&, size = out_.size()] { out_.resize(size); });
+  Rollback undo([&] { out_.undo_message(); });
   write_head(status, type, 0, false, more);
   undo.dismiss();
+  out_.finish_message();
   phase_ = Phase::streaming;
   flush();
 }
 
 void Connection::write(std::string_view piece) {
   if (phase_ != Phase::streaming || piece.empty() || head_only_) return;
-  Rollback undo([&, size = out_.size()] { out_.resize(size); });
+  Rollback undo([&] { out_.undo_message(); });
+  std::string& out = out_.text();
   if (chunked_) {
-    append_number(out_, piece.size(), 16);
-    out_ += "\r\n";
-    out_ += piece;
-    out_ += "\r\n";
+    append_number(out, piece.size(), 16);
+    out += "\r\n";
+    out += piece;
+    out += "\r\n";
   } else {
-    out_ += piece;
+    out += piece;
   }
   undo.dismiss();
+  out_.finish_message();
   if (unsent() > std::min(most_held_back, server_.options.limits.output_queue_bytes)) {
     flush_now();
   } else {
@@ -397,7 +402,8 @@ void Connection::write(std::string_view piece) {
 
 void Connection::end() {
   if (phase_ != Phase::streaming) return;
-  if (chunked_ && !head_only_) out_ += "0\r\n\r\n";
+  if (chunked_ && !head_only_) out_.text() += "0\r\n\r\n";
+  out_.finish_message();
   answered();
 }
 
@@ -424,31 +430,19 @@ void Connection::answered() {
 void Connection::flush() {
   if (blocked_ || broken_ || phase_ == Phase::closed || pumping_) return;
   if (unsent() > 0) {
-    const Result<std::size_t> written = stream_.write_some(std::string_view(out_).substr(sent_));
-    if (!written) {
+    if (!out_.write(stream_)) {
       // Whoever is answering may be in the middle of a call: it is told later.
-      out_.clear();
-      sent_ = 0;
+      out_.drop();
       broken_ = true;
       later(Later::close);
       return;
     }
-    sent_ += *written;
     touched_ = true;
     if (unsent() > 0) {
       blocked_ = true;
       write_deadline_ = server_.now() + server_.options.limits.write_stall;
-      // Not for every little piece that a slow client takes: no more is moved than was sent.
-      if (sent_ > small_output && sent_ > out_.size() / 2) {
-        godwit::detail::base::count_work(unsent());
-        out_.erase(0, sent_);
-        sent_ = 0;
-      }
       return;
     }
-    out_.clear();
-    sent_ = 0;
-    if (out_.capacity() > small_output * 4) out_.shrink_to_fit();
   }
   if (phase_ != Phase::lingering || said_last_) return;
   said_last_ = true;
@@ -537,7 +531,7 @@ void Connection::check_time(TimePoint now) {
       if (now >= deadline_) return close();
       if (!std::exchange(touched_, false) && !parser_.partial() && stream_.rest()) {
         parser_.release();
-        if (out_.empty()) std::string().swap(out_);
+        out_.release();
       }
       break;
     case Phase::lingering:

@@ -10,6 +10,7 @@
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/request_parser.hpp"
 #include "godwit/http/response.hpp"
+#include "godwit/io/output_buffer.hpp"
 #include "godwit/io/stream.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "server_state.hpp"
@@ -44,7 +45,7 @@ class Connection final : public Exchange, private Stream::Handler {
   void write(std::string_view piece) override;
   void end() override;
   void abort() override;
-  std::size_t unsent() const noexcept override { return out_.size() - sent_; }
+  std::size_t unsent() const noexcept override { return out_.unsent(); }
   void set_owner(Owner* owner) noexcept override { owner_ = owner; }
 
   std::list<std::unique_ptr<Connection>>::iterator place;  // in the server's list
@@ -103,8 +104,7 @@ class Connection final : public Exchange, private Stream::Handler {
   Stream stream_;
   RequestParser parser_;
   std::string peer_;
-  std::string out_;
-  std::size_t sent_ = 0;
+  OutputBuffer out_;
   Owner* owner_ = nullptr;
   TimePoint deadline_{};
   TimePoint request_deadline_{};

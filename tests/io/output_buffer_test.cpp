@@ -94,11 +94,80 @@ TEST(OutputBuffer, GoesOnWhereASlowReaderStopped) {
     const std::size_t before = wire.buffer.unsent();
     ASSERT_TRUE(wire.buffer.write(*wire.stream));
     ASSERT_LT(wire.buffer.unsent(), before);
-    // What was written does not stay for ever.
-    EXPECT_LE(wire.buffer.text().size(), 2 * wire.buffer.unsent() + 1);
     got += wire.pull();
   }
   EXPECT_TRUE(got == all);
+}
+
+/// Adds messages that nobody reads until so many bytes are waiting.
+std::string fill(Wire& wire, std::size_t bytes, std::size_t message_bytes) {
+  std::string all;
+  for (int i = 0; wire.buffer.unsent() < bytes; ++i) {
+    const std::string message(message_bytes, static_cast<char>('a' + i % 26));
+    all += message;
+    wire.add(message);
+    EXPECT_TRUE(wire.buffer.write(*wire.stream));
+  }
+  return all;
+}
+
+TEST(OutputBuffer, KeepsWhatASlowReaderLetsWaitInPieces) {
+  Wire wire;
+  const std::size_t most = OutputBuffer::piece_bytes + 10'000;
+  const std::string all = fill(wire, 4u << 20, 10'000);
+  EXPECT_LE(wire.buffer.text().size(), most);
+  EXPECT_LE(wire.buffer.text().capacity(), 2 * most);
+  std::string got;
+  while (wire.buffer.unsent() > 0) {
+    got += wire.pull();
+    ASSERT_TRUE(wire.buffer.write(*wire.stream));
+    EXPECT_LE(wire.buffer.text().size(), most);
+  }
+  got += wire.pull();
+  EXPECT_TRUE(got == all);
+  EXPECT_TRUE(wire.buffer.text().empty());
+}
+
+TEST(OutputBuffer, AMessageThatIsBeingWrittenStaysInOnePiece) {
+  Wire wire;
+  std::string all = fill(wire, 1u << 20, 10'000);
+  const std::size_t begin = wire.buffer.text().size();
+  EXPECT_EQ(begin, wire.buffer.ready());
+  for (std::size_t i = 0; i < 200; ++i) {
+    wire.buffer.text() += std::string(1000, 'z');
+    ASSERT_TRUE(wire.buffer.write(*wire.stream));
+    all += wire.pull();
+    ASSERT_TRUE(wire.buffer.text().substr(begin) == std::string((i + 1) * 1000, 'z'));
+  }
+  wire.buffer.finish_message();
+  std::size_t zs = 0;
+  while (wire.buffer.unsent() > 0) {
+    ASSERT_TRUE(wire.buffer.write(*wire.stream));
+    for (const char c : wire.pull()) zs += c == 'z';
+  }
+  EXPECT_GE(zs, 200'000u);
+}
+
+TEST(OutputBuffer, TakesBackWhatIsNotComplete) {
+  Wire wire;
+  wire.add("one");
+  wire.buffer.text() += "tw";
+  wire.buffer.undo_message();
+  EXPECT_FALSE(wire.buffer.composing());
+  wire.add("three");
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "onethree");
+}
+
+TEST(OutputBuffer, DropsWhatWaitsInPieces) {
+  Wire wire;
+  fill(wire, 1u << 20, 10'000);
+  wire.buffer.drop();
+  EXPECT_EQ(wire.buffer.unsent(), 0u);
+  wire.pull();
+  wire.add("next");
+  ASSERT_TRUE(wire.buffer.write(*wire.stream));
+  EXPECT_EQ(wire.pull(), "next");
 }
 
 TEST(OutputBuffer, KeepsNoLargeMemoryWhenItIsEmpty) {
