@@ -7,6 +7,7 @@ namespace godwit::inline v0::rpc::detail {
 
 void Letters::push(std::unique_ptr<Letter> letter) noexcept {
   Letter* const last = letter.get();
+  bytes_ += last->text.size();
   (last_ ? last_->next : first_) = std::move(letter);
   last_ = last;
 }
@@ -16,6 +17,7 @@ std::unique_ptr<Letter> Letters::pop() noexcept {
   if (!letter) return letter;
   first_ = std::move(letter->next);
   if (!first_) last_ = nullptr;
+  bytes_ -= letter->text.size();
   return letter;
 }
 
@@ -23,6 +25,7 @@ void Letters::append(Letters& others) noexcept {
   if (others.empty()) return;
   (last_ ? last_->next : first_) = std::move(others.first_);
   last_ = std::exchange(others.last_, nullptr);
+  bytes_ += std::exchange(others.bytes_, 0);
 }
 
 void Letters::clear() noexcept {
@@ -35,6 +38,13 @@ void Mailbox::post(std::unique_ptr<Letter> letter) noexcept {
   if (closed_) return;
   letters_.push(std::move(letter));
   wake_up();
+}
+
+void Mailbox::wait_for_room() noexcept {
+  std::unique_lock lock(mutex_);
+  if (taker_ == std::this_thread::get_id()) return;
+  const auto has_room = [&] { return closed_ || stalled_ || letters_.bytes() <= most_; };
+  if (!room_.wait_for(lock, longest_wait, has_room)) stalled_ = true;
 }
 
 /// One wake-up until the letters are taken. Under the lock, so that close() is final: the host's
@@ -53,6 +63,9 @@ Letters Mailbox::take() noexcept {
   const std::lock_guard lock(mutex_);
   has_mail_.store(false, std::memory_order_release);
   woken_ = false;
+  stalled_ = false;
+  taker_ = std::this_thread::get_id();
+  if (letters_.bytes() > most_) room_.notify_all();
   return std::move(letters_);
 }
 
@@ -71,6 +84,7 @@ void Mailbox::close() noexcept {
   closed_ = true;
   wake_ = nullptr;
   dropped.swap(letters_);
+  room_.notify_all();
 }
 
 bool Mailbox::closed() {
@@ -112,6 +126,7 @@ void DeferredCall::send(std::string message) {
   letter->route = route_;
   letter->on_the_way = true;
   mailbox_->post(std::move(letter));
+  if (std::this_thread::get_id() != home_) mailbox_->wait_for_room();
 }
 
 std::string describe_throw(std::string_view what, std::string_view name,

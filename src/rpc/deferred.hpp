@@ -2,12 +2,15 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "godwit/base/clock.hpp"
@@ -53,21 +56,31 @@ class Letters {
   void append(Letters& others) noexcept;
   void clear() noexcept;
   bool empty() const noexcept { return !first_; }
+  /// Of their texts.
+  std::size_t bytes() const noexcept { return bytes_; }
   void swap(Letters& other) noexcept {
     std::swap(first_, other.first_);
     std::swap(last_, other.last_);
+    std::swap(bytes_, other.bytes_);
   }
 
  private:
   std::unique_ptr<Letter> first_;
   Letter* last_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
 class Mailbox {
  public:
-  explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+  /// Whoever has told more than `most` bytes waits until they are taken (wait_for_room).
+  Mailbox(std::function<void()> wake, std::size_t most) : wake_(std::move(wake)), most_(most) {}
   void post(std::unique_ptr<Letter> letter) noexcept;
+  /// Waits while there are too many bytes in it: a handler that tells much must not do so faster
+  /// than its peer can send it. Not for ever, because the peer's thread may be waiting for this
+  /// one: after `longest_wait` nobody waits any more until something is taken. The thread that
+  /// took last never waits.
+  void wait_for_room() noexcept;
   Letters take() noexcept;
   /// What was taken and could not be looked at; it comes first the next time.
   void put_back(Letters& letters) noexcept;
@@ -78,11 +91,17 @@ class Mailbox {
  private:
   void wake_up() noexcept;
 
+  static constexpr Duration longest_wait = std::chrono::seconds(1);
+
   std::mutex mutex_;
   std::function<void()> wake_;
+  const std::size_t most_;
+  std::condition_variable room_;
   Letters letters_;
   bool closed_ = false;
-  bool woken_ = false;  // the host knows of the letters
+  bool woken_ = false;    // the host knows of the letters
+  bool stalled_ = false;  // somebody has waited in vain
+  std::thread::id taker_;
   std::atomic<bool> has_mail_ = false;
 };
 
@@ -156,6 +175,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::atomic<bool> answered_ = false;
   std::atomic<bool> taken_back_ = false;
   std::unique_ptr<Letter> answer_;  // there before it is needed: an answer can always be given
+  const std::thread::id home_ = std::this_thread::get_id();  // of the peer, then
 };
 
 /// `WHAT "NAME" threw: TEXT`, for the log.

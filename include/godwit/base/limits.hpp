@@ -45,7 +45,8 @@ struct Limits {
 
   /// Bytes waiting to be written to a slow peer. Reading from it pauses above this bound and
   /// resumes at half of it; a peer that lets its own answers pile up past four times the bound is
-  /// closed.
+  /// closed. What handlers on other threads tell may pile up as much on its way to the connection's
+  /// thread; then they wait for it.
   std::size_t output_queue_bytes = 1u << 20;
   /// An over-long line is thrown away up to this much before the connection is given up.
   std::size_t discard_bytes = 64u << 20;

@@ -59,7 +59,8 @@ class GODWIT_API Context {
   /// could be noticed, so its token never stops.
   std::stop_token cancelled() const { return request_ ? request_->cancelled() : std::stop_token(); }
 
-  /// Tells the peer something before the answer. Sent at once.
+  /// Tells the peer something before the answer. Sent at once. On another thread than the peer's it
+  /// may wait for that one while more than Limits::output_queue_bytes are on the way there.
   template <class Params>
   void notify(std::string_view method, const Params& params) {
     std::string message;

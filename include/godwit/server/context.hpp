@@ -163,7 +163,9 @@ class GODWIT_API Context {
 
   // Telling.
 
-  /// How far it is. Sent at once if the caller wants to know; must not fall.
+  /// How far it is. Sent at once if the caller wants to know; must not fall. As everything that a
+  /// handler on another thread tells, it may wait for the connection's thread while much is on the
+  /// way there (Limits::output_queue_bytes).
   void progress(double progress, std::optional<double> total = {}, std::string_view message = {}) {
     exchange_->progress(progress, total, message);
   }
