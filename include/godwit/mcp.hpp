@@ -15,6 +15,7 @@
 #include "godwit/mcp/revision.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/sealer.hpp"
+#include "godwit/mcp/service.hpp"
 #include "godwit/mcp/tool.hpp"
 #include "godwit/mcp/trace.hpp"
 #include "godwit/mcp/uri_template.hpp"

@@ -33,8 +33,6 @@ class LazySealer final : public Sealer {
 
 }  // namespace
 
-void ensure_sealer(Server& server) {
-  if (!server.options().sealer) server.set_default_sealer(std::make_shared<LazySealer>());
-}
+void ensure_sealer(Service& service) { service.set_default_sealer(std::make_shared<LazySealer>()); }
 
 }  // namespace godwit::inline v0::detail::runtime

@@ -23,9 +23,9 @@ struct Serving::State {
   Wakeup closing{loop, [this] { end(); }};
   std::thread thread;
 
-  void run(Server& server, Open open, PeerFacts facts) noexcept {
+  void run(Service& service, Open open, PeerFacts facts) noexcept {
     try {
-      connect(server, std::move(open), std::move(facts));
+      connect(service, std::move(open), std::move(facts));
     } catch (...) {
       log.caught("a connection is not served");
     }
@@ -36,16 +36,16 @@ struct Serving::State {
     connection.reset();
   }
 
-  void connect(Server& server, Open open, PeerFacts facts) {
+  void connect(Service& service, Open open, PeerFacts facts) {
     Result<std::unique_ptr<rpc::Transport>> transport = open(loop);
     if (!transport) {
       reason = std::move(transport).error();
       return;
     }
-    rpc::PeerOptions options = server.peer_options(std::move(facts));
+    rpc::PeerOptions options = service.peer_options(std::move(facts));
     // Embedded in a program, nothing is killed: handlers finish, however long they take.
     options.limits.eof_grace = std::chrono::hours(24);
-    connection.emplace(loop, *std::move(transport), server.router(), std::move(options));
+    connection.emplace(loop, *std::move(transport), service.router(), std::move(options));
     connection->on_close([this](const Error& why) {
       loop.stop();  // first, because the rest may fail
       reason = why;
@@ -88,14 +88,14 @@ Error Serving::join() {
 
 void Serving::close() { state_->closing.signal(); }
 
-Serving serve(Server& server, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
+Serving serve(Service& service, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
               PeerFacts facts) {
-  detail::runtime::ensure_sealer(server);
-  auto state = std::make_unique<Serving::State>(server.options().log);
+  detail::runtime::ensure_sealer(service);
+  auto state = std::make_unique<Serving::State>(service.peer_options().log);
   Serving::State* inside = state.get();
   inside->thread =
-      std::thread([inside, &server, open = std::move(open), facts = std::move(facts)]() mutable {
-        inside->run(server, std::move(open), std::move(facts));
+      std::thread([inside, &service, open = std::move(open), facts = std::move(facts)]() mutable {
+        inside->run(service, std::move(open), std::move(facts));
       });
   return Serving(std::move(state));
 }

@@ -87,7 +87,7 @@ class Entrance {
       return refuse_meta(rpc::invalid_params("params/_meta must be an object"));
     }
     if (!choose_era()) return;
-    if (session_.only_stateless && call_.wants_answer() &&
+    if (session_.only_stateless() && call_.wants_answer() &&
         !agrees(mcp::check_method(fields(), request_.method))) {
       return;
     }
@@ -99,10 +99,10 @@ class Entrance {
  private:
   /// By what the message itself says; without that by what was agreed on.
   bool choose_era() {
-    if (session_.only_stateless || mcp::is_stateless(request_.facts)) {
+    if (session_.only_stateless() || mcp::is_stateless(request_.facts)) {
       request_.dialect = &mcp::stateless_dialect();
       const auto error =
-          mcp::check_facts(request_.facts, session_.only_stateless ? &fields() : nullptr);
+          mcp::check_facts(request_.facts, session_.only_stateless() ? &fields() : nullptr);
       if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
       refuse_meta(*error);
       return false;
@@ -187,7 +187,7 @@ class Entrance {
     return !error;
   }
   bool name_agrees() {
-    return !session_.only_stateless ||
+    return !session_.only_stateless() ||
            agrees(mcp::check_name(fields(), request_.method, request_.params));
   }
 
@@ -538,7 +538,7 @@ class Entrance {
   }
 
   void call_tool() {
-    if (session_.only_stateless && !capabilities().tools) return unknown_method();
+    if (session_.only_stateless() && !capabilities().tools) return unknown_method();
     if (!name_agrees()) return;
     std::string_view name;
     if (!parts_.name.get(name)) {
@@ -551,7 +551,7 @@ class Entrance {
       return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
     }
     request_.arguments = parts_.arguments;
-    if (session_.only_stateless && !tool->param_headers.empty() &&
+    if (session_.only_stateless() && !tool->param_headers.empty() &&
         !agrees(mcp::check_params(fields(), tool->param_headers, request_.arguments))) {
       return;
     }
@@ -650,7 +650,7 @@ class Entrance {
 }  // namespace
 
 void Gate::invoke(rpc::detail::Call& call) const {
-  auto* const session = call.context().user<Session>();
+  auto* const session = static_cast<Session*>(Service::session_of(call.context()));
   if (!session) {
     return call.fail(rpc::internal_error(
         "the connection was made without the options of the server (Server::peer_options)"));

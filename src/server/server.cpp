@@ -416,11 +416,11 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
   options.clock = impl_->options.clock;
   options.in_flight_bytes = impl_->in_flight_bytes;
   options.identity = std::move(facts.identity);
-  options.attach = [impl = impl_, user = std::move(facts.user)](rpc::Peer& peer) {
+  options.attach = attaching([impl = impl_, user = std::move(facts.user)](rpc::Peer& peer) {
     auto session = std::make_shared<detail::server::Session>(impl, peer, user);
     impl->enter(session);
     return session;
-  };
+  });
   options.abandoned = [](rpc::Peer& peer, const rpc::Id& id, const Error& reason) {
     // Only stateful clients are asked by requests.
     const std::string_view method = mcp::newest_stateful().name_of(mcp::Operation::cancelled);
@@ -442,6 +442,14 @@ std::shared_ptr<const Caller> Server::Impl::known(Caller caller) {
 }
 
 const ServerOptions& Server::options() const { return impl_->options; }
+
+Result<void> Server::check_stateless() const {
+  if (impl_->options.sealer) return {};
+  return error(
+      "the server has no sealer, without which a handler could ask stateless clients nothing; "
+      "set ServerOptions::sealer, for example to std::make_shared<godwit::AesSealer>(), or serve "
+      "stateful clients only (EndpointOptions::stateless)");
+}
 
 void Server::set_default_sealer(std::shared_ptr<Sealer> sealer) {
   if (!impl_->options.sealer) impl_->options.sealer = std::move(sealer);

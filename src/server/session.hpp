@@ -26,10 +26,10 @@
 
 namespace godwit::inline v0::detail::server {
 
-class Session : public std::enable_shared_from_this<Session> {
+class Session final : public Service::Session, public std::enable_shared_from_this<Session> {
  public:
   Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user);
-  ~Session();
+  ~Session() override;
 
   Server::Impl& server() noexcept { return *server_; }
   rpc::Peer& peer() noexcept { return peer_; }
@@ -37,15 +37,16 @@ class Session : public std::enable_shared_from_this<Session> {
   void* user() const noexcept { return user_.get(); }             // any thread
   /// The present snapshot; no lock while nothing has changed.
   const std::shared_ptr<const Catalog>& catalog();
-  /// Whether the program, or an extension that it declared, added a method of this name.
-  GODWIT_API bool has_method(std::string_view name);
 
-  /// Set by a transport that brings stateless requests here, and nothing else, with header fields
-  /// that must agree with them.
-  bool only_stateless = false;
-  /// Set if a message did not say in its _meta what each one must: such a transport refuses it as
-  /// no request at all. Wrong arguments are an answer like any other.
-  bool meta_refused = false;
+  // For carriers.
+
+  void set_stateless() override { only_stateless_ = true; }
+  bool only_stateless() const noexcept { return only_stateless_; }
+  bool established() const noexcept override { return dialect_ != nullptr; }
+  bool resumes_streams() const noexcept override { return dialect_ && dialect_->priming; }
+  std::size_t kept_bytes() const noexcept override { return kept_.here(); }
+  /// Whether the program, or an extension that it declared, added a method of this name.
+  bool has_method(std::string_view name) override;
 
   // The stateful conversation, if there is one.
 
@@ -120,6 +121,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::shared_ptr<const Catalog> catalog_;
   std::uint64_t catalog_version_ = 0;
 
+  bool only_stateless_ = false;
   KeptBytes kept_;
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;

@@ -102,8 +102,8 @@ class Waiting final : public http::Exchange {
 }  // namespace
 
 struct BlockingEndpoint::State {
-  State(Server& server, EndpointOptions options)
-      : clock(server.options().clock), endpoint(server, with_wake(std::move(options))) {}
+  State(Service& service, EndpointOptions options)
+      : clock(service.peer_options().clock), endpoint(service, with_wake(std::move(options))) {}
 
   EndpointOptions with_wake(EndpointOptions options) {
     options.wake = [this] { bell.ring(); };
@@ -138,8 +138,8 @@ struct BlockingEndpoint::State {
   Endpoint endpoint;
 };
 
-BlockingEndpoint::BlockingEndpoint(Server& server, EndpointOptions options)
-    : state_(std::make_unique<State>(server, std::move(options))) {}
+BlockingEndpoint::BlockingEndpoint(Service& service, EndpointOptions options)
+    : state_(std::make_unique<State>(service, std::move(options))) {}
 BlockingEndpoint::~BlockingEndpoint() = default;
 
 http::Response BlockingEndpoint::handle(const http::Request& request, Duration most) {

@@ -118,14 +118,14 @@ void ReadyList::close() noexcept {
 
 }  // namespace detail::web
 
-Endpoint::Impl::Impl(Server& server_, EndpointOptions options_)
-    : server(server_),
+Endpoint::Impl::Impl(Service& service_, EndpointOptions options_)
+    : service(service_),
       options(std::move(options_)),
-      limits(server.options().limits),
-      log(server.options().log),
-      clock(server.options().clock),
-      router(server.router()),
-      peer_options(std::make_shared<const rpc::PeerOptions>(server.peer_options())),
+      peer_options(std::make_shared<const rpc::PeerOptions>(service.peer_options())),
+      limits(peer_options->limits),
+      log(peer_options->log),
+      clock(peer_options->clock),
+      router(service.router()),
       parse_options(json::ParseOptions::from(limits)),
       ready(std::make_shared<detail::web::ReadyList>(options.wake)),
       census(std::make_shared<detail::web::SessionCensus>()),
@@ -530,8 +530,8 @@ void Endpoint::Impl::tell_numbers() noexcept {
                                .bytes_out = bytes_out});
 }
 
-Endpoint::Endpoint(Server& server, EndpointOptions options)
-    : impl_(new Impl(server, std::move(options))) {}
+Endpoint::Endpoint(Service& service, EndpointOptions options)
+    : impl_(new Impl(service, std::move(options))) {}
 
 Endpoint::~Endpoint() {
   const Impl::Entered last(*impl_);

@@ -97,7 +97,7 @@ struct TextHash {
 }  // namespace detail::web
 
 struct Endpoint::Impl {
-  Impl(Server& server_, EndpointOptions options_);
+  Impl(Service& service_, EndpointOptions options_);
   ~Impl();
 
   // Requests.
@@ -190,13 +190,13 @@ struct Endpoint::Impl {
   void free_bytes();
   void run_at(std::size_t other, Function<void(Impl&)> work);
 
-  Server& server;
+  Service& service;
   EndpointOptions options;
+  std::shared_ptr<const rpc::PeerOptions> peer_options;
   Limits limits;
   Log log;
   const Clock* clock;
   std::shared_ptr<const rpc::Router> router;
-  std::shared_ptr<const rpc::PeerOptions> peer_options;
   json::ParseOptions parse_options;
   std::shared_ptr<detail::web::ReadyList> ready;
 

@@ -6,7 +6,6 @@
 #include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless_headers.hpp"
-#include "server/session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -25,9 +24,7 @@ HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddre
 
 HttpSession::~HttpSession() { close(); }
 
-bool HttpSession::established() {
-  return static_cast<server::Session*>(peer().user().get())->dialect() != nullptr;
-}
+bool HttpSession::established() { return Service::session_of(peer()).established(); }
 
 void HttpSession::add_fields(http::Fields& fields) {
   if (announced_ || !established()) return;
@@ -36,7 +33,7 @@ void HttpSession::add_fields(http::Fields& fields) {
 }
 
 void HttpSession::count_bytes() noexcept {
-  if (place_) place_->keeps(static_cast<server::Session*>(peer().user().get())->kept().here());
+  if (place_) place_->keeps(Service::session_of(peer()).kept_bytes());
 }
 
 void HttpSession::used() noexcept {
@@ -53,10 +50,7 @@ bool HttpSession::idle() noexcept {
   return !ended_ && !on_stack_ && in_flight() == 0 && !attached();
 }
 
-bool HttpSession::primes() {
-  const auto* session = static_cast<server::Session*>(peer().user().get());
-  return session->dialect() && session->dialect()->priming;
-}
+bool HttpSession::primes() { return Service::session_of(peer()).resumes_streams(); }
 
 /// The request that is being handled. A handler may make one of its own while it is on the stack.
 class HttpSession::OnStack {

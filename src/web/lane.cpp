@@ -4,12 +4,11 @@
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless.hpp"
-#include "server/session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
 
-Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) { session().only_stateless = true; }
+Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) { session().set_stateless(); }
 
 Lane::~Lane() {
   close();
@@ -18,9 +17,7 @@ Lane::~Lane() {
   --endpoint_.open_exchanges;
 }
 
-server::Session& Lane::session() const noexcept {
-  return *static_cast<server::Session*>(peer().user().get());
-}
+Service::Session& Lane::session() const noexcept { return Service::session_of(peer()); }
 
 bool Lane::peer_is_idle() const noexcept { return peer().in_flight() == 0; }
 

@@ -9,10 +9,6 @@
 #include "conversation.hpp"
 #include "godwit/http/exchange.hpp"
 
-namespace godwit::inline v0::detail::server {
-class Session;
-}
-
 namespace godwit::inline v0::detail::web {
 
 class Lane final : public Conversation, private http::Exchange::Owner {
@@ -48,7 +44,7 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
   void own_expire(TimePoint now) override;
 
-  server::Session& session() const noexcept;
+  Service::Session& session() const noexcept;
   bool peer_is_idle() const noexcept;
   int status_of(const Error* error) const;
   void answer(std::string_view text, const Error* error);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "godwit/mcp/service.hpp"
 #include "mcp/era/dialect.hpp"
-#include "server/session.hpp"
 
 namespace godwit::inline v0 {
 
@@ -49,7 +49,7 @@ rpc::Middleware Metrics::middleware() {
   return {.before = [this](rpc::Context& context) -> Result<void> {
             const std::string_view method = context.method();
             if (is_of_protocol(method)) return {};
-            auto* const session = context.user<detail::server::Session>();
+            Service::Session* const session = Service::session_of(context);
             if (session && session->has_method(method)) learn(method);
             return {};
           },

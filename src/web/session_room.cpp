@@ -10,7 +10,6 @@
 #include "godwit/rpc/error_code.hpp"
 #include "http_session.hpp"
 #include "relay.hpp"
-#include "server/session.hpp"
 #include "session_census.hpp"
 #include "session_order.hpp"
 #include "wire.hpp"
@@ -51,7 +50,7 @@ bool Endpoint::Impl::end_oldest_of_heaviest() {
 bool Endpoint::Impl::too_many_bytes() const noexcept {
   // The last part of the bytes is for those who come.
   const std::size_t most = limits.process_session_bytes;
-  return server.session_bytes() > most - most / 8;
+  return service.session_bytes() > most - most / 8;
 }
 
 /// One that keeps many bytes gives way, of whoever keeps most.

@@ -98,16 +98,17 @@ struct WebServer::State {
     shares.clear();
   }
 
-  Result<void> add(Loop& loop, Server& server, const Address& address,
+  Result<void> add(Loop& loop, Service& service, const Address& address,
                    const WebServerOptions& options) {
-    shares.push_back(std::make_unique<Share>(loop, server.options().clock));
+    const rpc::PeerOptions settings = service.peer_options();
+    shares.push_back(std::make_unique<Share>(loop, settings.clock));
     Share* const share = shares.back().get();
     EndpointOptions mine = options.endpoint;
     mine.access.wide = mine.access.wide || !is_loopback(address.host);
     mine.access.port = address.port;
     mine.wake = [share] { share->wake.signal(); };  // not once the endpoint is gone
     // Each thread has its part of what the process may have.
-    Limits part = server.options().limits;
+    Limits part = settings.limits;
     part.event_store_bytes /= options.threads;
     part.connections = (part.connections + options.threads - 1) / options.threads;
     // Those of one address are not spread evenly.
@@ -116,11 +117,11 @@ struct WebServer::State {
                  (2 * part.connections_per_address + options.threads - 1) / options.threads);
     if (!mine.events) mine.events = std::make_shared<MemoryEventStore>(part);
     mine.deadline_moved = [share] { share->arm(); };
-    share->endpoint.emplace(server, std::move(mine));
+    share->endpoint.emplace(service, std::move(mine));
     Result<http::HttpServer> http =
         http::HttpServer::tcp(loop, address, *share->endpoint,
                               {.limits = part,
-                               .log = server.options().log,
+                               .log = settings.log,
                                .share_port = options.share_port || options.threads > 1,
                                .tls = options.tls,
                                .body_bytes = body_bytes});
@@ -163,18 +164,16 @@ WebServer::~WebServer() = default;
 WebServer::WebServer(WebServer&&) noexcept = default;
 WebServer& WebServer::operator=(WebServer&&) noexcept = default;
 
-Result<WebServer> WebServer::listen(Loop& loop, Server& server, const Address& address,
+Result<WebServer> WebServer::listen(Loop& loop, Service& service, const Address& address,
                                     WebServerOptions options) {
-  if (options.endpoint.stateless && !server.options().sealer) {
-    return error(
-        "cannot listen on " + address.text() +
-        ": the server has no sealer, without which a handler could ask stateless clients nothing; "
-        "set ServerOptions::sealer, for example to std::make_shared<godwit::AesSealer>(), or serve "
-        "stateful clients only (EndpointOptions::stateless)");
+  if (options.endpoint.stateless) {
+    if (const Result<void> able = service.check_stateless(); !able) {
+      return error("cannot listen on " + address.text() + ": " + able.error().message);
+    }
   }
   options.threads = std::clamp(options.threads, 1u, 256u);  // a session says whose it is in a byte
   auto state = std::make_unique<State>(loop);
-  if (Result<void> added = state->add(loop, server, address, options); !added) {
+  if (Result<void> added = state->add(loop, service, address, options); !added) {
     return std::move(added).error();
   }
   // With port 0 the others take the one that the first has got.
@@ -182,10 +181,10 @@ Result<WebServer> WebServer::listen(Loop& loop, Server& server, const Address& a
   while (state->shares.size() < options.threads) {
     state->loops.push_back(std::make_unique<Loop>());
     Result<void> added =
-        state->add(*state->loops.back(), server, bound ? *bound : address, options);
+        state->add(*state->loops.back(), service, bound ? *bound : address, options);
     if (!added) return std::move(added).error();
   }
-  state->start(server.options().log);
+  state->start(service.peer_options().log);
   state->url = (options.tls ? "https://" : "http://") + state->shares.front()->http->address() +
                options.endpoint.path;
   return WebServer(std::move(state));

@@ -44,7 +44,7 @@ class GODWIT_API Serving {
   void close();
 
  private:
-  friend Serving serve(Server&, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)>,
+  friend Serving serve(Service&, Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)>,
                        PeerFacts);
   struct State;
   explicit Serving(std::unique_ptr<State> state);
@@ -52,8 +52,8 @@ class GODWIT_API Serving {
 };
 
 /// Serves one transport on a thread of its own. The function opens the transport on the loop of
-/// that thread. The server must outlive the Serving.
-GODWIT_API Serving serve(Server& server,
+/// that thread. The service, such as a Server, must outlive the Serving.
+GODWIT_API Serving serve(Service& service,
                          Function<Result<std::unique_ptr<rpc::Transport>>(Loop&)> open,
                          PeerFacts facts = {});
 

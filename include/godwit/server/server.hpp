@@ -39,6 +39,7 @@
 #include "godwit/mcp/prompt.hpp"
 #include "godwit/mcp/resource.hpp"
 #include "godwit/mcp/sealer.hpp"
+#include "godwit/mcp/service.hpp"
 #include "godwit/mcp/tool.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
@@ -154,14 +155,6 @@ struct CompletionQuery {
 };
 using Completer = std::function<Completion(const CompletionQuery&)>;
 
-/// What the program knows about the other side of a connection.
-struct PeerFacts {
-  /// Who it is, verified; null if unknown.
-  std::shared_ptr<const rpc::Identity> identity{};
-  /// Anything of the program's; handlers get it by Context::user().
-  std::shared_ptr<void> user{};
-};
-
 /// An extension of the protocol, offered under its id ("com.example/feature"). What it adds is used
 /// only with clients that declare it. `_meta` needs no hook: handlers read it from their Context
 /// and put their own into results.
@@ -178,10 +171,10 @@ struct Extension {
   std::vector<std::string> listen_filters{};
 };
 
-class GODWIT_API Server {
+class GODWIT_API Server final : public Service {
  public:
   explicit Server(ServerOptions options);
-  ~Server();
+  ~Server() override;
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
 
@@ -323,16 +316,16 @@ class GODWIT_API Server {
 
   // Connecting: a connection is an rpc::Peer with this router and these options.
 
-  std::shared_ptr<const rpc::Router> router() const;
-  rpc::PeerOptions peer_options(PeerFacts facts = {}) const;
+  std::shared_ptr<const rpc::Router> router() const override;
+  rpc::PeerOptions peer_options(PeerFacts facts = {}) const override;
   const ServerOptions& options() const;
-  /// Gives the server a sealer if it has none.
-  void set_default_sealer(std::shared_ptr<Sealer> sealer);
+  /// A handler could ask nobody without a sealer.
+  Result<void> check_stateless() const override;
+  void set_default_sealer(std::shared_ptr<Sealer> sealer) override;
   /// Connections being served.
   std::size_t sessions() const;
-  /// What is kept of the words of all clients between their messages: who they are, what they can
-  /// do, what they subscribed to (Limits::process_session_bytes).
-  std::size_t session_bytes() const noexcept;
+  /// Who the clients are, what they can do, what they subscribed to.
+  std::size_t session_bytes() const noexcept override;
 
   struct Impl;
 

@@ -15,7 +15,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/http/request.hpp"
 #include "godwit/http/response.hpp"
-#include "godwit/server/server.hpp"
+#include "godwit/mcp/service.hpp"
 #include "godwit/web/endpoint.hpp"
 
 namespace godwit::inline v0 {
@@ -28,7 +28,7 @@ class GODWIT_API BlockingEndpoint {
   using Head = std::function<bool(const http::Response& head)>;
 
   /// `wake` and `deadline_moved` of the options are its own.
-  explicit BlockingEndpoint(Server& server, EndpointOptions options = {});
+  explicit BlockingEndpoint(Service& service, EndpointOptions options = {});
   ~BlockingEndpoint();
   BlockingEndpoint(const BlockingEndpoint&) = delete;
   BlockingEndpoint& operator=(const BlockingEndpoint&) = delete;

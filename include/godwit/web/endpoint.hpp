@@ -1,9 +1,9 @@
-// Endpoint: a Server spoken to over HTTP (Streamable HTTP), clients of both eras at one address. It
-// owns no socket, no loop and no thread: requests come in through on_request(), answers go out
-// through the Exchange of each, time passes through expire(). HttpServer brings requests; so can
-// any other HTTP stack.
+// Endpoint: a Service, such as a Server, spoken to over HTTP (Streamable HTTP), clients of both
+// eras at one address. It owns no socket, no loop and no thread: requests come in through
+// on_request(), answers go out through the Exchange of each, time passes through expire().
+// HttpServer brings requests; so can any other HTTP stack.
 //
-// Owner: the program. The server outlives it. It may be destroyed by what it calls, such as a
+// Owner: the program. The service outlives it. It may be destroyed by what it calls, such as a
 // handler. Threads: one at a time for everything. Only handlers that answer from other threads
 // reach it from there: EndpointOptions::wake is called then, upon which the host calls process() on
 // the endpoint's thread.
@@ -24,7 +24,7 @@
 #include "godwit/http/request.hpp"
 #include "godwit/http/trusted_proxies.hpp"
 #include "godwit/io/address.hpp"
-#include "godwit/server/server.hpp"
+#include "godwit/mcp/service.hpp"
 #include "godwit/web/event_store.hpp"
 #include "godwit/web/metrics.hpp"
 
@@ -65,7 +65,7 @@ struct EndpointOptions {
 
 class GODWIT_API Endpoint final : public http::Handler {
  public:
-  Endpoint(Server& server, EndpointOptions options = {});
+  explicit Endpoint(Service& service, EndpointOptions options = {});
   ~Endpoint() override;
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;

@@ -1,8 +1,8 @@
-// WebServer: a Server on an HTTP port: an Endpoint and an HttpServer, on the given loop and, if
-// asked for, on further threads of its own. A stateful session belongs to one of them; what arrives
-// elsewhere is handed over.
+// WebServer: a Service, such as a Server, on an HTTP port: an Endpoint and an HttpServer, on the
+// given loop and, if asked for, on further threads of its own. A stateful session belongs to one of
+// them; what arrives elsewhere is handed over.
 //
-// Owner: the program; the Server and the Loop outlive it. Destroying it breaks off what is under
+// Owner: the program; the Service and the Loop outlive it. Destroying it breaks off what is under
 // way; drain() is the polite way. Threads: the one that drives the loop. With several threads,
 // handlers run on any of them.
 #pragma once
@@ -20,7 +20,7 @@
 #include "godwit/http/http_server.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
-#include "godwit/server/server.hpp"
+#include "godwit/mcp/service.hpp"
 #include "godwit/web/endpoint.hpp"
 
 namespace godwit::inline v0 {
@@ -39,9 +39,9 @@ struct WebServerOptions {
 
 class GODWIT_API WebServer {
  public:
-  /// The server must have a sealer (ServerOptions::sealer), unless the options turn stateless
+  /// A Server must have a sealer (ServerOptions::sealer), unless the options turn stateless
   /// clients away; godwit::serve() brings one along.
-  static Result<WebServer> listen(Loop& loop, Server& server, const Address& address,
+  static Result<WebServer> listen(Loop& loop, Service& service, const Address& address,
                                   WebServerOptions options = {});
   ~WebServer();
   WebServer(WebServer&&) noexcept;
