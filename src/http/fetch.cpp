@@ -40,8 +40,9 @@ std::optional<Error> mistake(const HttpRequest& request) {
   return std::nullopt;
 }
 
-/// `relay` is the proxy that the request is handed to, if it is.
-std::string wire_of(const HttpRequest& request, const Proxy* relay) {
+/// `given` are fields of an authorizer, `relay` is the proxy that the request is handed to, if it
+/// is.
+std::string wire_of(const HttpRequest& request, const Fields* given, const Proxy* relay) {
   const bool body = !request.body.empty() || request.method == "POST" || request.method == "PUT" ||
                     request.method == "PATCH";
   std::string out = request.method;
@@ -52,7 +53,11 @@ std::string wire_of(const HttpRequest& request, const Proxy* relay) {
   for (const auto& [name, value] : request.fields) {
     // A password for a proxy is for nobody else.
     if (!relay && same_name(name, "Proxy-Authorization")) continue;
+    if (given && given->find(name)) continue;
     if (!is_own_field(name)) fields.add(name, value);
+  }
+  if (given) {
+    for (const auto& [name, value] : *given) fields.add(name, value);
   }
   if (!fields.find("User-Agent")) fields.add("User-Agent", "godwit/" + std::string(version()));
   if (relay && !relay->authorization.empty()) {
@@ -74,20 +79,33 @@ FetchHandle::Fetch::Fetch(std::shared_ptr<HttpClient::State> client_, HttpReques
       callbacks(std::move(callbacks_)),
       repeatable(is_repeatable(request)) {}
 
-template <class F>
-void FetchHandle::Fetch::survive(F&& run) {
-  const auto self = shared_from_this();
-  try {
-    run();
-  } catch (const std::bad_alloc&) {
-    if (done) throw;  // by whoever was told the outcome
-    if (link) std::exchange(link, nullptr)->close();
-    finish(Error{.message = "out of memory"});  // short enough to need none
-  }
-}
-
 void FetchHandle::Fetch::begin() {
   survive([&] { start(); });
+}
+
+void FetchHandle::Fetch::begin_whole(FetchBounds bounds, Function<void(Result<Response>)> take) {
+  whole = std::make_unique<Whole>(Whole{.bounds = bounds, .timer = Timer(client->loop)});
+  whole->take = std::move(take);
+  whole->left = bounds.time;
+  hold_whole(false);
+}
+
+void FetchHandle::Fetch::hold_whole(bool held) {
+  if (held) {
+    whole->timer.cancel();
+    whole->left = std::max(whole->end - HttpClient::State::now(), Duration(0));
+    return;
+  }
+  const TimePoint now = HttpClient::State::now();
+  whole->end = whole->left < TimePoint::max() - now ? now + whole->left : TimePoint::max();
+  whole->timer.start(whole->left, [this] {
+    const auto self = shared_from_this();
+    survive([&] {
+      fail(Error{.message = request.url.origin() + ": the response did not end within " +
+                            seconds_text(whole->bounds.time),
+                 .cause = Cause::timeout});
+    });
+  });
 }
 
 void FetchHandle::Fetch::start() {
@@ -95,12 +113,17 @@ void FetchHandle::Fetch::start() {
   Result<std::optional<Proxy>> found = client->proxies.find(request.url);
   if (!found) return finish(std::move(found).error());
   proxy = *std::move(found);
+  if (request.authorizer) return ask_fields();
+  transmit();
+}
+
+void FetchHandle::Fetch::transmit() {
   const Proxy* const relay = proxy && !request.url.secure() ? &*proxy : nullptr;
   origin = relay ? "via " + relay->url.origin() : request.url.origin();
-  wire = wire_of(request, relay);
+  wire = wire_of(request, authorization ? &authorization->given : nullptr, relay);
   body_size = request.body.size();
   request.body = {};
-  link = client->take(origin, repeatable);
+  link = std::exchange(anew, false) ? nullptr : client->take(origin, repeatable);
   if (!link) return connect();
   reused = true;
   link->send(*this, request.method, wire);
@@ -132,15 +155,36 @@ void FetchHandle::Fetch::on_head(int status, FieldsView fields) {
   const auto self = shared_from_this();
   next = redirect(status, fields);
   skipped = 0;
-  if (!next && callbacks.on_head) callbacks.on_head(status, fields);
+  if (authorization && is_for_authorizer(status, fields)) return;
+  if (!next && !done) deliver_head(status, fields);
+}
+
+void FetchHandle::Fetch::deliver_head(int status, FieldsView fields) {
+  if (whole) {
+    whole->response.status = status;
+    whole->response.fields = kept(fields);
+  } else if (callbacks.on_head) {
+    callbacks.on_head(status, fields);
+  }
+}
+
+void FetchHandle::Fetch::deliver_body(std::string_view piece) {
+  if (!whole) {
+    if (callbacks.on_body) callbacks.on_body(piece);
+    return;
+  }
+  if (piece.size() > whole->bounds.body_bytes - whole->response.body.size()) {
+    return fail(error(request.url.origin() + ": the body of the response has more than " +
+                      std::to_string(whole->bounds.body_bytes) +
+                      " bytes, which is the bound for this document"));
+  }
+  whole->response.body += piece;
 }
 
 void FetchHandle::Fetch::on_body(std::string_view piece) {
   const auto self = shared_from_this();
-  if (!next) {
-    if (callbacks.on_body) callbacks.on_body(piece);
-    return;
-  }
+  if (authorization && authorization->refusal) return survive([&] { take_refusal(piece); });
+  if (!next) return deliver_body(piece);
   skipped += piece.size();
   if (skipped <= most_skipped) return;
   std::exchange(link, nullptr)->close();
@@ -161,7 +205,13 @@ std::optional<Url> FetchHandle::Fetch::redirect(int status, const FieldsView& fi
 void FetchHandle::Fetch::follow() {
   ++redirects;
   request.url = *std::exchange(next, std::nullopt);
-  request.body = body();
+  repeat();
+}
+
+void FetchHandle::Fetch::repeat() {
+  std::string again(body());
+  request.body = std::move(again);
+  wire = {};
   start();
 }
 
@@ -178,6 +228,7 @@ void FetchHandle::Fetch::on_done() {
   } else {
     used->close();
   }
+  if (authorization && authorization->refusal) return survive([&] { decide(); });
   if (next) return survive([&] { follow(); });
   finish({});
 }
@@ -186,8 +237,13 @@ void FetchHandle::Fetch::on_broken(Error why) {
   const auto self = shared_from_this();
   const std::shared_ptr<Link> used = std::exchange(link, nullptr);
   if (reused && !used->heard() && (repeatable || !used->sent())) {
-    return survive([&] { connect(); });
+    return survive([&] {
+      if (!authorization) return connect();
+      anew = true;  // a proof of the authorizer may be good for one request only
+      repeat();
+    });
   }
+  if (authorization && authorization->refusal) return survive([&] { decide(); });
   try {
     why.message = request.url.origin() + ": " + why.message;
   } catch (const std::bad_alloc&) {  // which is told as it is, then
@@ -199,7 +255,20 @@ void FetchHandle::Fetch::finish(Result<void> how) {
   if (std::exchange(done, true)) return;
   // Taken out first: they may hold what holds this.
   HttpCallbacks last = std::exchange(callbacks, {});
-  if (last.on_end) last.on_end(std::move(how));
+  if (whole) {
+    const std::unique_ptr<Whole> gathered = std::move(whole);
+    if (!how) return gathered->take(std::move(how).error());
+    gathered->take(std::move(gathered->response));
+  } else if (last.on_end) {
+    last.on_end(std::move(how));
+  }
+}
+
+void FetchHandle::Fetch::fail(Error why) {
+  if (link) std::exchange(link, nullptr)->close();
+  dial.reset();
+  authorization.reset();
+  finish(std::move(why));
 }
 
 void FetchHandle::Fetch::drop() noexcept {
@@ -207,6 +276,11 @@ void FetchHandle::Fetch::drop() noexcept {
   if (link) link->close();
   link = nullptr;
   dial.reset();
+  if (authorization) {
+    authorization->fields.drop();
+    authorization->decision.drop();
+  }
+  if (whole) whole->timer.cancel();
 }
 
 }  // namespace godwit::inline v0::http

@@ -54,6 +54,13 @@ FetchHandle HttpClient::fetch(HttpRequest request, HttpCallbacks callbacks) {
   return FetchHandle(std::move(fetch));
 }
 
+FetchHandle HttpClient::fetch_whole(HttpRequest request, Function<void(Result<Response>)> done,
+                                    FetchBounds bounds) {
+  FetchHandle handle = fetch(std::move(request), {});
+  handle.fetch_->begin_whole(bounds, std::move(done));
+  return handle;
+}
+
 void HttpClient::close_idle() { state_->close_idle(); }
 
 std::size_t HttpClient::idle() const noexcept {
