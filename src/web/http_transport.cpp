@@ -27,6 +27,12 @@ bool counts(const Post& post) {
   return !post.message().ids.empty() && !post.message().is(Operation::listen);
 }
 
+/// Fields that the protocol may set, now or in a revision to come.
+bool is_of_mcp(std::string_view name) {
+  constexpr std::string_view prefix = "Mcp-";
+  return name.size() >= prefix.size() && http::same_name(name.substr(0, prefix.size()), prefix);
+}
+
 }  // namespace
 
 HttpTransport::Impl::Impl(Loop& loop_, HttpTransportOptions options_)
@@ -144,7 +150,7 @@ bool HttpTransport::Impl::cancel(const Outgoing& message) {
   if (post->wants_answer()) return false;  // to others of a batch
   post->drop();
   finished(*post);
-  return unknown || post->message().stateless();
+  return unknown || post->held() || post->message().stateless();
 }
 
 http::Fields HttpTransport::Impl::fields_for(const Outgoing& message,
@@ -175,6 +181,12 @@ void HttpTransport::Impl::add_session(http::Fields& fields) const {
   if (over_sse()) return;
   if (!session.empty()) fields.set(mcp::header::session, session);
   if (!revision.empty()) fields.set(mcp::header::protocol_version, revision);
+}
+
+void HttpTransport::Impl::authorize(http::HttpRequest& request) const {
+  if (!options.authorizer) return;
+  request.authorizer = options.authorizer;
+  request.is_reserved = is_of_mcp;
 }
 
 http::HttpRequest HttpTransport::Impl::get() const {
@@ -209,7 +221,7 @@ void HttpTransport::Impl::end_lost() {
   const auto self = shared_from_this();
   const Error unknown = mcp::carrier_error(lost->message);
   const auto last = posts;
-  for (const PostPtr& post : last) post->fail(post->started() ? unknown : *lost);
+  for (const PostPtr& post : last) post->fail(post->started() && !post->held() ? unknown : *lost);
   end(*lost);
 }
 
@@ -320,6 +332,7 @@ void HttpTransport::Impl::end_session() {
   request.method = "DELETE";
   request.fields.remove("Accept");
   request.follow_redirects = true;
+  authorize(request);
   session.clear();
   farewell = client.fetch(std::move(request), {.on_end = [this](const Result<void>&) {
                             tell_closed();  // whatever it said

@@ -143,10 +143,16 @@ bool Post::on_event(const http::SseEvent& event) {
   return what == Delivered::taken;
 }
 
+void Post::hold(bool held) {
+  held_ = held;
+  core_.hold(waiting_, held);
+}
+
 void Post::on_done(const Received& received) {
   core_.sent(*this);
   if (message_.ids.empty()) return told(received);
   if (!wants_answer()) return core_.finished(*this);
+  if (received.not_authorized()) return fail(received.how.error());
   if (received.status == 0 || !received.how) return broken(received);
   if (!received.accepted()) return refused(received);
   if (received.is_stream()) return broken(received);
@@ -176,9 +182,10 @@ void Post::told(const Received& received) {
   const std::string why = "the server did not take " +
                           (is_answer ? std::string("an answer") : json::quote(message_.method)) +
                           ": " +
-                          (received.status ? sentence(received, core_.target())
-                           : received.how  ? std::string("no answer")
-                                           : received.how.error().message);
+                          (received.not_authorized() ? received.how.error().message
+                           : received.status         ? sentence(received, core_.target())
+                           : received.how            ? std::string("no answer")
+                                                     : received.how.error().message);
   core_.options.log.warning(why);
   // Without the end of the handshake, or what it waits for, the server keeps silent for ever:
   // better begin anew.

@@ -47,6 +47,11 @@ class Post final : public Reception {
   /// Requests without an answer.
   const std::vector<rpc::Id>& waiting() const noexcept { return waiting_; }
   bool wants_answer() const noexcept { return !waiting_.empty(); }
+  /// The server refused it, and has not executed it: the authorizer of this side decides what to
+  /// do.
+  bool held() const noexcept { return held_ && !resuming_; }
+  /// The time of its requests stands still, or runs again.
+  void hold(bool held);
 
   // For the transport's own account.
   bool running = false;          // among those that the server works on
@@ -56,6 +61,7 @@ class Post final : public Reception {
   void on_head(int status, const http::FieldsView& fields) override;
   bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
+  void on_held(bool held) override { hold(held); }
 
   /// Ends it soon if the server does not.
   void linger();
@@ -73,6 +79,7 @@ class Post final : public Reception {
   std::vector<rpc::Id> waiting_;
   int status_ = 0;  // of what comes back
   bool started_ = false;
+  bool held_ = false;
   bool in_session_ = false;  // it was sent with the id of a session
   bool resuming_ = false;    // what comes back belongs to a GET
 };

@@ -46,6 +46,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   detail::web::Delivered deliver(std::string_view text, detail::web::Post* from);
   /// Answers a request in the place of the server.
   void answer(const rpc::Id& id, const Error& error);
+  /// The time of these requests stands still, or runs again.
+  void hold(const std::vector<rpc::Id>& ids, bool held);
   /// The server has taken what was posted, or never will.
   void sent(detail::web::Post& post);
   /// The server does not work on it any more: the next one may begin.
@@ -64,6 +66,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   const http::Url& target() const noexcept { return sse_target ? *sse_target : options.url; }
   http::Fields fields_for(const detail::web::Outgoing& message,
                           const rpc::MessageFields& more) const;
+  /// Lets the authorizer have its say, if there is one.
+  void authorize(http::HttpRequest& request) const;
   /// A request for an event stream.
   http::HttpRequest get() const;
 
