@@ -74,13 +74,15 @@ void Reception::send(http::HttpRequest request) {
   useless_before_ = 0;
   request.follow_redirects = true;
   core_.authorize(request);
-  fetch_ = core_.client.fetch(
-      std::move(request),
-      {.on_head = [this](int status,
-                         http::FieldsView fields) { survive([&] { take_head(status, fields); }); },
-       .on_body = [this](std::string_view piece) { survive([&] { take_body(piece); }); },
-       .on_end = [this](Result<void> how) { survive([&] { take_end(std::move(how)); }); },
-       .on_held = [this](bool held) { survive([&] { on_held(held); }); }});
+  http::HttpCallbacks callbacks{
+      .on_head = [this](int status,
+                        http::FieldsView fields) { survive([&] { take_head(status, fields); }); },
+      .on_body = [this](std::string_view piece) { survive([&] { take_body(piece); }); },
+      .on_end = [this](Result<void> how) { survive([&] { take_end(std::move(how)); }); }};
+  if (request.authorizer) {
+    callbacks.on_held = [this](bool held) { survive([&] { on_held(held); }); };
+  }
+  fetch_ = core_.client.fetch(std::move(request), std::move(callbacks));
 }
 
 /// The end of memory ends the connection: an answer may be lost, and nobody may wait for it.

@@ -556,9 +556,9 @@ TEST(RequestAuthorizer, TheTimeOfADocumentWaitsForTheDecision) {
   request.authorizer = rig.authorizer;
   rig.handle = rig.client->fetch_whole(
       std::move(request), [&](Result<Response> response) { got.emplace(std::move(response)); },
-      {.time = 200ms});
+      {.time = 1s});
   ASSERT_TRUE(run_until(rig.loop, [&] { return !rig.authorizer->waiting.empty(); }));
-  rig.loop.run_for(300ms);
+  rig.loop.run_for(1200ms);
   EXPECT_FALSE(got);
   rig.authorizer->token = "new";
   rig.authorizer->waiting[0](AfterRefusal::send_again);

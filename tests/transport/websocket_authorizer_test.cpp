@@ -117,10 +117,10 @@ TEST(WebSocketAuthorizer, TheTimeOfTheHandshakeWaitsForTheDecision) {
   Server server(rig.loop);
   rig.authorizer->keep_refusals();
   WebSocketConnectOptions options;
-  options.websocket.limits.ws_handshake_time = 200ms;
+  options.websocket.limits.ws_handshake_time = 1s;
   rig.connect(server.url(), options);
   ASSERT_TRUE(run_until(rig.loop, [&] { return !rig.authorizer->waiting.empty(); }));
-  rig.loop.run_for(300ms);
+  rig.loop.run_for(1200ms);
   EXPECT_FALSE(rig.outcome);
   rig.authorizer->token = "new";
   rig.authorizer->waiting[0](AfterRefusal::send_again);

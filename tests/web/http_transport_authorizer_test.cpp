@@ -293,9 +293,9 @@ TEST(HttpTransportAuthorizer, ALoginDoesNotCountAgainstTheTimeoutOfACall) {
   std::optional<Result<Value>> outcome;
   connection.peer().call("m", rpc::no_params,
                          [&](Result<Value> got) { outcome.emplace(std::move(got)); },
-                         {.timeout = 200ms});
+                         {.timeout = 1s});
   ASSERT_TRUE(run_until(loop, [&] { return !authorizer->waiting.empty(); }));
-  loop.run_for(300ms);
+  loop.run_for(1200ms);
   EXPECT_FALSE(outcome);
   authorizer->token = "new";
   authorizer->waiting[0](AfterRefusal::send_again);
