@@ -45,7 +45,7 @@ void ClientSession::State::exchange_held(detail::client::Exchange& exchange, boo
 }
 
 void ClientSession::State::channel_held(const ChannelPtr& channel, bool held) {
-  if (channel->acknowledged) return;
+  if (channel->acknowledged || channel->patience.number == 0) return;
   if (held) {
     channel->patience_left = std::max(channel->patience.when - now(), Duration(0));
     return peer->unschedule(channel->patience);

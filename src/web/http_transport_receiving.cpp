@@ -113,13 +113,6 @@ void HttpTransport::Impl::answer(const rpc::Id& id, const Error& error) {
   if (phase == Phase::open && receiver) receiver->on_failure(id, error);
 }
 
-void HttpTransport::Impl::hold(const std::vector<rpc::Id>& ids, bool held) {
-  const std::vector<rpc::Id> all = ids;
-  for (const rpc::Id& id : all) {
-    if (phase == Phase::open && receiver) receiver->on_held(id, held);
-  }
-}
-
 void HttpTransport::Impl::learn(const Post& post, json::View answer) {
   const json::View result = answer.find("result");
   const Outgoing& asked = post.message();

@@ -144,8 +144,18 @@ bool Post::on_event(const http::SseEvent& event) {
 }
 
 void Post::hold(bool held) {
-  held_ = held;
-  core_.hold(waiting_, held);
+  if (std::exchange(held_, held) == held) return;
+  const std::vector<rpc::Id> ids = waiting_;
+  for (const rpc::Id& id : ids) {
+    if (core_.phase == HttpTransport::Impl::Phase::open && core_.receiver) {
+      core_.receiver->on_held(id, held);
+    }
+  }
+}
+
+void Post::on_held(bool held) {
+  hold(held);
+  core_.held(*this);
 }
 
 void Post::on_done(const Received& received) {
@@ -154,7 +164,7 @@ void Post::on_done(const Received& received) {
   if (!wants_answer()) return core_.finished(*this);
   if (received.not_authorized()) return fail(received.how.error());
   if (received.status == 0 || !received.how) return broken(received);
-  if (!received.accepted()) return refused(received);
+  if (!received.accepted()) return take_refusal(received);
   if (received.is_stream()) return broken(received);
   answered(received);
 }
@@ -207,7 +217,7 @@ void Post::answered(const Received& received) {
   fail(what, received.body);
 }
 
-void Post::refused(const Received& received) {
+void Post::take_refusal(const Received& received) {
   const int status = received.status;
   if (status == 404 && in_session_) return session_ended();
   json::Document document;

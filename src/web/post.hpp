@@ -49,9 +49,12 @@ class Post final : public Reception {
   bool wants_answer() const noexcept { return !waiting_.empty(); }
   /// The server refused it, and has not executed it: the authorizer of this side decides what to
   /// do.
-  bool held() const noexcept { return held_ && !resuming_; }
+  bool refused() const noexcept { return held_ && !resuming_; }
+  /// Its time stands still.
+  bool held() const noexcept { return held_; }
   /// The time of its requests stands still, or runs again.
   void hold(bool held);
+  void on_held(bool held) override;
 
   // For the transport's own account.
   bool running = false;          // among those that the server works on
@@ -61,14 +64,13 @@ class Post final : public Reception {
   void on_head(int status, const http::FieldsView& fields) override;
   bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
-  void on_held(bool held) override { hold(held); }
 
   /// Ends it soon if the server does not.
   void linger();
   void session_ended();
   void told(const Received& received);
   void answered(const Received& received);
-  void refused(const Received& received);
+  void take_refusal(const Received& received);
   void broken(const Received& received);
   void resume();
   /// The server is gone, or talks about something else.

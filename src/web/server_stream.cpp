@@ -82,7 +82,7 @@ void SseStream::on_held(bool held) {
   } else {
     limit_endpoint();
   }
-  first_->hold(held);
+  first_->on_held(held);
 }
 
 bool SseStream::on_event(const http::SseEvent& event) {

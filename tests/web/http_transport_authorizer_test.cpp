@@ -279,6 +279,67 @@ TEST(HttpTransportAuthorizer, TheReceiverIsToldThatARequestIsHeldUp) {
   EXPECT_EQ(receiver.held, (Held{{"7", true}, {"7", false}}));
 }
 
+TEST(HttpTransportAuthorizer, WhatWaitsBehindTheEndOfTheHandshakeIsHeldUpToo) {
+  Authorized to([](Peer& peer) {
+    while (const auto request = peer.read()) {
+      if (request->body_has("\"initialize\"")) {
+        peer.json(result(*request, R"({"protocolVersion":")" + std::string(legacy) + "\"}"));
+      } else if (request->body_has("initialized")) {
+        if (!refuse_unless(peer, *request, "new")) peer.respond(202, "", "");
+      } else if (request->method == "GET") {
+        peer.respond(405, "", "");
+      } else {
+        peer.json(result(*request));
+      }
+    }
+  });
+  HeldRecorder receiver;
+  to.rig.transport->start(receiver);
+  to.authorizer->keep_refusals();
+  to.rig.call(1, "initialize");
+  ASSERT_TRUE(to.until([&] { return receiver.messages.size() == 1; }));
+  to.rig.post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  to.rig.call(2, "ping");
+  ASSERT_TRUE(to.until([&] { return to.authorizer->waiting.size() == 1; }));
+  to.rig.call(3, "ping");
+  EXPECT_EQ(receiver.held.size(), 1u) << "not inside the call that sends it";
+  using Held = std::vector<std::pair<std::string, bool>>;
+  ASSERT_TRUE(to.until([&] { return receiver.held.size() == 2; }));
+  EXPECT_EQ(receiver.held, (Held{{"2", true}, {"3", true}}));
+  to.authorizer->token = "new";
+  to.authorizer->waiting[0](AfterRefusal::send_again);
+  ASSERT_TRUE(to.until([&] { return receiver.messages.size() == 3; }));
+  EXPECT_EQ(receiver.held, (Held{{"2", true}, {"3", true}, {"2", false}, {"3", false}}));
+}
+
+TEST(HttpTransportAuthorizer, WhatWaitsBehindRequestsThatAreHeldUpIsHeldUpToo) {
+  constexpr std::size_t most = 100;  // that a server is given at a time
+  Authorized to(each([](Peer& peer, const SeenRequest& request) {
+    if (!refuse_unless(peer, request, "new")) peer.json(result(request));
+  }));
+  HeldRecorder receiver;
+  to.rig.transport->start(receiver);
+  to.authorizer->keep_refusals();
+  for (int id = 1; id <= 102; ++id) to.rig.ask(id, "tools/list");
+  ASSERT_TRUE(to.until([&] { return receiver.held.size() == 102; }));
+  EXPECT_EQ(to.authorizer->waiting.size(), most);
+  for (const auto& [id, held] : receiver.held) EXPECT_TRUE(held);
+  to.authorizer->token = "new";
+  for (auto& reply : to.authorizer->waiting) reply(AfterRefusal::send_again);
+  ASSERT_TRUE(to.until([&] { return receiver.messages.size() == 102; }));
+  EXPECT_EQ(receiver.held.size(), 204u);
+  // One of them given up makes room.
+  to.authorizer->token = "old";
+  to.authorizer->waiting.clear();
+  receiver.held.clear();
+  for (int id = 201; id <= 302; ++id) to.rig.ask(id, "tools/list");
+  ASSERT_TRUE(to.until([&] { return receiver.held.size() == 102; }));
+  to.authorizer->token = "new";
+  to.rig.post(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":201}})");
+  ASSERT_TRUE(to.until([&] { return receiver.messages.size() == 104; }));
+  EXPECT_EQ(receiver.held.size(), 104u) << "the two that waited go on";
+}
+
 TEST(HttpTransportAuthorizer, ALoginDoesNotCountAgainstTheTimeoutOfACall) {
   auto authorizer = std::make_shared<TestAuthorizer>();
   ScriptServer server(each([](Peer& peer, const SeenRequest& request) {
