@@ -121,9 +121,11 @@ void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
   waiting.push_back(made);
   start_waiting();
   if (!waiting_held || made->started()) return;
-  loop.post([weak = std::weak_ptr(made)] {  // not before whoever sends it knows that it is sent
+  // Not before whoever sends it knows that it is sent.
+  loop.post([core = weak_from_this(), weak = std::weak_ptr(made)] {
+    const auto self = core.lock();
     const auto late = weak.lock();
-    if (late && !late->started()) late->hold(true);
+    if (self && late && self->waiting_held && !late->started()) late->hold(true);
   });
 }
 
