@@ -8,6 +8,7 @@
 #include "godwit/http/http_server.hpp"
 #include "godwit/http/proxies.hpp"
 #include "godwit/http/request.hpp"
+#include "godwit/http/request_authorizer.hpp"
 #include "godwit/http/request_parser.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/http/response_parser.hpp"

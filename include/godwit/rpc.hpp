@@ -1,6 +1,7 @@
 // Umbrella of the rpc module: JSON-RPC 2.0 without any transport.
 #pragma once
 
+#include "godwit/rpc/bridge.hpp"
 #include "godwit/rpc/context.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/id.hpp"

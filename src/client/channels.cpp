@@ -119,11 +119,15 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
                            outcome ? Result<void>() : Result<void>(std::move(outcome).error()));
       },
       {.timeout = Duration::max(),
-       .fields = fields_beside(*dialect, dialect->name_of(Operation::listen))});
+       .fields = fields_beside(*dialect, dialect->name_of(Operation::listen)),
+       .tag = channel->number});
   if (!channels.contains(channel->number) || !peer) return;  // it ended at once
   channel->call = call;
   channel->id = peer->id_of(call);
-  if (channel->acknowledged) return;
+  if (!channel->acknowledged) limit_patience(channel, options.limits.call_timeout);
+}
+
+void ClientSession::State::limit_patience(const ChannelPtr& channel, Duration left) {
   auto lose = [self = shared_from_this(), channel] {
     const auto late = [] {
       return Error{.code = rpc::code::request_timeout,
@@ -132,7 +136,7 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
     };
     self->lose_channel(channel, or_out_of_memory(late, Cause::timeout, rpc::code::request_timeout));
   };
-  channel->patience = peer->schedule(options.limits.call_timeout, std::move(lose));
+  channel->patience = peer->schedule(left, std::move(lose));
 }
 
 void ClientSession::State::open_stateful(const ChannelPtr& channel) {

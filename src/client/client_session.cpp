@@ -164,6 +164,9 @@ rpc::PeerOptions ClientSession::peer_options() const {
                                                  const Error& reason) {
     if (const auto state = weak.lock()) state->abandoned(id, reason);
   };
+  out.held = [weak = std::weak_ptr(state_)](std::uint64_t number, bool held) {
+    if (const auto state = weak.lock()) state->held(number, held);
+  };
   out.ended = [weak = std::weak_ptr(state_)](const Error& reason) {
     if (const auto state = weak.lock()) state->peer_ended(reason);
   };

@@ -89,10 +89,12 @@ std::optional<Error> ClientSession::State::missing_capability(Operation operatio
 }
 
 ClientCall ClientSession::State::ask(Operation operation, detail::client::RequestParams params,
-                                     RequestOptions request, ViewDone done, std::uint64_t again) {
+                                     RequestOptions request, ViewDone done, std::uint64_t again,
+                                     std::shared_ptr<TimePoint> whole_end) {
   const auto self = shared_from_this();
   auto exchange = std::make_shared<detail::client::Exchange>();
   exchange->number = again;
+  exchange->whole_end = std::move(whole_end);
   exchange->operation = operation;
   exchange->done = std::move(done);
   std::optional<Error> error = refusal(dialect ? dialect->name_of(operation) : "the request");
@@ -272,7 +274,8 @@ void ClientSession::State::send_call(const ExchangePtr& exchange) {
   const auto left = std::max(exchange->hard_end - now(), Duration(0));
   const rpc::CallOptions patience{.timeout = std::min(timeout_of(exchange->options), left),
                                   .route = {},
-                                  .fields = fields_of(*exchange)};
+                                  .fields = fields_of(*exchange),
+                                  .tag = exchange->number};
   const std::string meta = meta_of(*exchange);
   const detail::client::RoundParams params{*exchange, meta};
   auto done = [self = shared_from_this(),
@@ -395,8 +398,7 @@ void ClientSession::State::on_answer(std::uint64_t number, unsigned round, std::
   exchange->answers[index].second = *std::move(answer);
   if (--exchange->unanswered > 0) return;
   // People may take their time.
-  const Duration thought = now() - exchange->asked_at;
-  if (thought < TimePoint::max() - exchange->hard_end) exchange->hard_end += thought;
+  detail::client::put_off(exchange->hard_end, now() - exchange->asked_at);
   send_round(exchange);
 }
 

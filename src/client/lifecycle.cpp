@@ -36,6 +36,7 @@ std::string own_revisions() {
 /// Whether nobody was reached who could have meant something by it: the handshake would meet the
 /// same.
 bool is_no_question_of_era(const Error& error) {
+  if (is_not_authorized(error)) return true;
   const auto failure = mcp::carrier_failure(error);
   if (!failure) return false;
   return failure->status == 0 || failure->status == 401 || failure->status == 403 ||
@@ -257,9 +258,12 @@ void ClientSession::State::take_garbage(std::string_view text) {
   limit_start(options.garbage_timeout);
 }
 
-void ClientSession::State::limit_start(Duration within) {
-  if (start_end.number != 0 && start_end.when - now() <= within) return;
-  const rpc::TimerHandle sooner = peer->schedule(within, [weak = weak_from_this(), within] {
+void ClientSession::State::limit_start(Duration within) { limit_start(within, within); }
+
+void ClientSession::State::limit_start(Duration left, Duration within) {
+  if (start_end.number != 0 && start_end.when - now() <= left) return;
+  start_within = within;
+  const rpc::TimerHandle sooner = peer->schedule(left, [weak = weak_from_this(), within] {
     const auto self = weak.lock();
     if (!self || self->phase != Phase::starting) return;
     self->or_fail_start([&] {

@@ -116,7 +116,7 @@ Result<Page<T>> read_page(json::View result, State& state) {
 template <class T, class State>
 ClientCall ask_page(const std::shared_ptr<State>& state, std::optional<std::string> cursor,
                     Function<void(Result<Page<T>>, std::size_t bytes)> done, RequestOptions options,
-                    std::uint64_t again = 0) {
+                    std::uint64_t again = 0, std::shared_ptr<TimePoint> whole_end = {}) {
   std::string members;
   if (cursor) members = "\"cursor\":" + json::quote(*cursor);
   auto read = [state, done = std::move(done)](Result<json::View> outcome) mutable {
@@ -125,7 +125,7 @@ ClientCall ask_page(const std::shared_ptr<State>& state, std::optional<std::stri
     done(or_out_of_memory([&] { return read_page<T>(*outcome, *state); }), bytes);
   };
   return state->ask(ListOf<T>::operation, {.members = std::move(members)}, std::move(options),
-                    std::move(read), again);
+                    std::move(read), again, std::move(whole_end));
 }
 
 template <class T, class State>
@@ -161,7 +161,8 @@ struct Listing : std::enable_shared_from_this<Listing<T, State>> {
         self->finish(out_of_memory());
       }
     };
-    return ask_page<T>(state, std::move(cursor), std::move(more), options, number);
+    return ask_page<T>(state, std::move(cursor), std::move(more), options, number,
+                       std::shared_ptr<TimePoint>(this->shared_from_this(), &end));
   }
 
   void take(Result<Page<T>> page, std::size_t size) {

@@ -55,6 +55,11 @@ struct RequestParams {
   bool empty() const noexcept { return members.empty() && !arguments; }
 };
 
+/// Moves a deadline by time that somebody on this side took.
+inline void put_off(TimePoint& end, Duration time) noexcept {
+  end = time < TimePoint::max() - end ? end + time : TimePoint::max();
+}
+
 /// One request of the program, over all the rounds that it takes.
 struct Exchange {
   std::uint64_t number = 0;
@@ -70,6 +75,9 @@ struct Exchange {
   rpc::CallHandle call{};    // while the server works
   rpc::TimerHandle pause{};  // before a round without questions
   TimePoint hard_end{};
+  /// Of several exchanges that this one is a part of; null if it stands alone.
+  std::shared_ptr<TimePoint> whole_end{};
+  TimePoint held_since{};  // while the carrier holds the call up
   std::optional<double> last_progress{};
 
   unsigned rounds = 0;
@@ -104,6 +112,7 @@ struct Channel {
   std::optional<rpc::Id> id{};  // stateless: names the subscription
   rpc::CallHandle call{};       // stateless: open as long as it lasts
   rpc::TimerHandle patience{};  // stateless: for the acknowledgement
+  Duration patience_left{};     // while the carrier holds the call up
 };
 
 }  // namespace detail::client
@@ -123,6 +132,12 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void peer_ended(const Error& reason) noexcept;
   /// A call is given up: the server should know.
   void abandoned(const rpc::Id& id, const Error& reason);
+  /// A call is held up by what carries it, or goes on; 0 is one of the start. Its deadlines, which
+  /// are for the server, wait meanwhile.
+  void held(std::uint64_t number, bool held) noexcept;
+  void start_held(bool held);
+  void exchange_held(detail::client::Exchange& exchange, bool held);
+  void channel_held(const ChannelPtr& channel, bool held);
   /// `why`, or what of it can be said without memory.
   Error reason_of_end() const noexcept;
   /// The session is being destroyed.
@@ -144,6 +159,7 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void take_garbage(std::string_view text);
   /// The start has to be over by then, unless it had to be sooner.
   void limit_start(Duration within);
+  void limit_start(Duration left, Duration within);
   /// What the server left unanswered, for an error of start().
   std::string unanswered() const;
   template <class F>
@@ -155,9 +171,11 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   // Exchanges (exchange.cpp).
 
-  /// `again` is the number of an exchange that this one continues.
+  /// `again` is the number of an exchange that this one continues, `whole_end` the deadline of all
+  /// of them.
   ClientCall ask(mcp::Operation operation, detail::client::RequestParams params,
-                 RequestOptions options, ViewDone done, std::uint64_t again = 0);
+                 RequestOptions options, ViewDone done, std::uint64_t again = 0,
+                 std::shared_ptr<TimePoint> whole_end = {});
   ClientCall ask_method(std::string_view method, RawJson params, RequestOptions options,
                         ViewDone done);
   bool cancel(std::uint64_t number, std::string_view reason);
@@ -210,6 +228,8 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   Listen listen(SubscriptionFilter filter, ListenCallbacks callbacks);
   void open_stateless(const ChannelPtr& channel);
+  /// How long the server may take to acknowledge it.
+  void limit_patience(const ChannelPtr& channel, Duration left);
   void open_stateful(const ChannelPtr& channel);
   void on_subscribed(std::uint64_t number, const std::string& uri, bool good);
   void watch(const ChannelPtr& channel, const std::string& uri);
@@ -252,7 +272,9 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   std::string probe_problem{};    // why the server is not taken for a stateless one
   bool probe_unanswered = false;  // it was asked, and did not say a word
   rpc::TimerHandle start_end{};
-  std::string garbage{};  // what it sent instead of messages, to be quoted
+  Duration start_within{};               // as it was set
+  std::optional<Duration> start_left{};  // while the carrier holds it up
+  std::string garbage{};                 // what it sent instead of messages, to be quoted
   std::size_t garbage_lines = 0;
 
   const mcp::Dialect* dialect = nullptr;

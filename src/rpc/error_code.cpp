@@ -44,6 +44,8 @@ std::string_view ending(Cause cause) noexcept {
       return "not connected";
     case Cause::busy:
       return "busy";
+    case Cause::not_authorized:
+      return "not authorized";
     case Cause::carrier:
       return "transport error";
     case Cause::in_process:

@@ -11,6 +11,7 @@ namespace godwit::inline v0::rpc {
 using detail::DeferredCall;
 using detail::end_of_call;
 using detail::finish_call;
+using detail::later;
 using detail::Letter;
 using detail::PendingCall;
 
@@ -27,11 +28,6 @@ std::string random_uuid() {
     text.push_back(hex[(words[digit / 8] >> (28 - 4 * (digit % 8))) & 15u]);
   }
   return text;
-}
-
-/// Without running over the end of time, which is what Duration::max() asks for.
-TimePoint later(TimePoint now, Duration by) {
-  return by > TimePoint::max() - now ? TimePoint::max() : now + by;
 }
 
 }  // namespace
@@ -113,6 +109,17 @@ void Peer::on_failure(const Id& id, const Error& error) {
   finish_call(call.done, call.method, std::move(outcome), impl.options.log);
 }
 
+void Peer::on_held(const Id& id, bool held) {
+  Impl& impl = *impl_;
+  if (impl.closed) return;
+  const auto number = impl.pending.find(id);
+  if (!number || !impl.pending.hold(*number, held, impl.options.clock->now())) return;
+  const Impl::Busy busy(impl);
+  const std::uint64_t tag = impl.pending.get(*number)->tag;
+  if (!held && impl.deadline_moved) impl.deadline_moved();
+  if (impl.options.held) impl.options.held(tag, held);
+}
+
 void Peer::on_close(const Error& reason) { impl_->close(&reason); }
 
 void Peer::end_of_input(const Error& reason) {
@@ -166,6 +173,7 @@ void Peer::await(std::uint64_t number, Id id, std::string method, RawDone& done,
                           .deadline = later(impl_->options.clock->now(), timeout),
                           .timeout = timeout,
                           .route = impl_->route,
+                          .tag = options.tag,
                           .done = {}});
   call.done = std::move(done);
   deadline_may_have_moved(before);

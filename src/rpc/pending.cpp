@@ -1,5 +1,7 @@
 #include "pending.hpp"
 
+#include <algorithm>
+
 #include "deferred.hpp"
 #include "godwit/base/rollback.hpp"
 
@@ -87,12 +89,34 @@ std::optional<PendingCall> PendingTable::take_first() {
 bool PendingTable::extend(std::uint64_t number, TimePoint deadline, Duration timeout) {
   const auto found = calls_.find(number);
   if (found == calls_.end()) return false;
-  auto entry = deadlines_.extract({found->second.deadline, number});
+  found->second.timeout = timeout;
+  if (found->second.left) {
+    found->second.left = timeout;
+  } else {
+    move(found->second, number, deadline);
+  }
+  return true;
+}
+
+bool PendingTable::hold(std::uint64_t number, bool held, TimePoint now) noexcept {
+  const auto found = calls_.find(number);
+  if (found == calls_.end() || found->second.left.has_value() == held) return false;
+  PendingCall& call = found->second;
+  if (held) {
+    call.left = std::max(call.deadline - now, Duration(0));
+    move(call, number, TimePoint::max());
+  } else {
+    move(call, number, later(now, *call.left));
+    call.left.reset();
+  }
+  return true;
+}
+
+void PendingTable::move(PendingCall& call, std::uint64_t number, TimePoint deadline) noexcept {
+  auto entry = deadlines_.extract({call.deadline, number});
   entry.value().first = deadline;
   deadlines_.insert(std::move(entry));
-  found->second.deadline = deadline;
-  found->second.timeout = timeout;
-  return true;
+  call.deadline = deadline;
 }
 
 std::optional<TimePoint> PendingTable::next_deadline() const {

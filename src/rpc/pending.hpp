@@ -19,12 +19,19 @@
 
 namespace godwit::inline v0::rpc::detail {
 
+/// Without running over the end of time, which is what Duration::max() asks for.
+inline TimePoint later(TimePoint now, Duration by) {
+  return by > TimePoint::max() - now ? TimePoint::max() : now + by;
+}
+
 struct PendingCall {
   Id id;
   std::string method;
   TimePoint deadline{};
   Duration timeout{};
   Route route = 0;  // that it took
+  std::uint64_t tag = 0;
+  std::optional<Duration> left{};  // of its time, while it is held up
   Function<void(Result<json::View>)> done;
 };
 
@@ -59,12 +66,16 @@ class PendingTable {
   std::optional<PendingCall> take_due(TimePoint now);
   /// The one that waits shortest.
   std::optional<PendingCall> take_first();
+  /// Stops the time of a call, or lets it run again. False if it does so already.
+  bool hold(std::uint64_t number, bool held, TimePoint now) noexcept;
   bool extend(std::uint64_t number, TimePoint deadline, Duration timeout);
 
   std::optional<TimePoint> next_deadline() const;
   std::size_t size() const noexcept { return calls_.size(); }
 
  private:
+  void move(PendingCall& call, std::uint64_t number, TimePoint deadline) noexcept;
+
   std::unordered_map<std::uint64_t, PendingCall> calls_;
   std::unordered_map<Id, std::uint64_t, IdHash> named_;  // ids that are not the number itself
   std::set<std::pair<TimePoint, std::uint64_t>> deadlines_;

@@ -8,6 +8,7 @@ Receiver::~Receiver() = default;
 void Receiver::on_failure(const Id& id, const Error& error) {
   on_message(serialize(make_error(id, error)), 0);
 }
+void Receiver::on_held(const Id&, bool) {}
 void Receiver::on_parsed(json::View message) { on_message(message.source(), 0); }
 
 Output::~Output() = default;

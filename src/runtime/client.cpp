@@ -147,8 +147,10 @@ Result<Client> Client::connect(std::string_view url, ClientOptions options) {
     if (!fields) return bad_url(url, fields.error().message);
     const auto tls = tls_of(options);
     if (!tls) return tls.error();
-    const WebSocketConnectOptions ws{
-        .websocket = {.limits = options.limits}, .fields = *fields, .connect = {.tls = *tls}};
+    const WebSocketConnectOptions ws{.websocket = {.limits = options.limits},
+                                     .fields = *fields,
+                                     .authorizer = options.authorizer,
+                                     .connect = {.tls = *tls}};
     return open_again(std::make_shared<State>(
         std::move(options), [to = *parsed, ws](State& state, OnConnected done) {
           state.websocket.emplace(connect_websocket(state.loop, to, std::move(done), ws));
@@ -168,6 +170,7 @@ Result<Client> Client::connect_http(std::string_view url, ClientOptions options)
   Result<http::Fields> fields = fields_of(options);
   if (!fields) return bad_url(url, fields.error().message);
   http.headers = *std::move(fields);
+  http.authorizer = options.authorizer;
   const auto tls = tls_of(options);
   if (!tls) return tls.error();
   http.tls = *tls;

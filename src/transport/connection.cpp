@@ -109,6 +109,9 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   void on_failure(const rpc::Id& id, const Error& error) override {
     survive([&] { peer->on_failure(id, error); });
   }
+  void on_held(const rpc::Id& id, bool held) override {
+    survive([&] { peer->on_held(id, held); });
+  }
   void on_close(const Error& why) override {
     transport_closed = true;
     if (finished) {

@@ -6,6 +6,7 @@
 #include "godwit/http/response_parser.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/transport/websocket.hpp"
+#include "http/authorizer_question.hpp"
 #include "http/dial.hpp"
 #include "websocket_handshake.hpp"
 
@@ -23,7 +24,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         timer(loop_),
         parser(options_.websocket.limits),
         key(detail::transport::websocket_key()),
-        drop_stream(loop_, [this] { stream.reset(); }) {}
+        drop_stream(loop_, [this] { stream.reset(); }),
+        again(loop_, [this] { survive([&] { begin(); }); }) {}
 
   Loop& loop;
   http::Url url;
@@ -36,7 +38,20 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   std::string out;
   std::optional<Stream> stream;
   Wakeup drop_stream;
+  Wakeup again;  // the next attempt
   bool over = false;
+
+  /// With an authorizer.
+  struct Authorization {
+    Authorization(Loop& loop, Duration limit) : fields(loop, limit), decision(loop, limit) {}
+    http::AuthorizerQuestion<http::Fields> fields;
+    http::AuthorizerQuestion<http::AfterRefusal> decision;
+    http::Fields given{};
+    std::optional<http::Response> refusal{};
+    std::size_t attempt = 0;
+    bool deciding = false;  // the connection of the refusal is not listened to any more
+  };
+  std::optional<Authorization> authorization;
 
   /// Runs something of this attempt from the loop. The end of memory is its outcome.
   template <class F>
@@ -59,9 +74,17 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     }
     if (!url.secure()) connect.tls.reset();
     options.fields.remove("Proxy-Authorization");  // for nobody else
+    if (!options.authorizer) return handshake(options.fields);
+    authorization.emplace(loop, options.websocket.limits.authorization_time);
+    again.signal(shared_from_this());  // not inside this call
+  }
+
+  /// Writes the handshake, and connects.
+  void handshake(const http::Fields& fields) {
     try {
-      out = detail::transport::handshake_request(url, key, options.websocket.protocols,
-                                                 options.fields);
+      out = detail::transport::handshake_request(url, key, options.websocket.protocols, fields);
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& e) {  // a subprotocol or target that HTTP cannot carry
       return fail_later(
           error(std::string("the WebSocket handshake cannot be written: ") + e.what()));
@@ -73,7 +96,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     auto proxy = proxies.find(url);
     if (!proxy) return fail_later(std::move(proxy).error());
     http::DialOptions to{.proxy = *std::move(proxy),
-                         .connect = connect,
+                         .connect = options.connect,
                          .tunnel = true,
                          .limits = options.websocket.limits};
     dial.emplace(loop, url, std::move(to), [weak = weak_from_this()](Result<Stream> connection) {
@@ -94,17 +117,122 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     if (!over) stream->resume();
   }
 
+  // The authorizer.
+
+  http::AuthorizerRequest described(std::stop_token stop = {}) const {
+    return {.method = "GET",
+            .url = url,
+            .sent = authorization->given,
+            .attempt = authorization->attempt,
+            .stop = std::move(stop)};
+  }
+
+  /// An attempt, the first or another one.
+  void begin() {
+    if (over) return;
+    stream.reset();
+    dial.reset();
+    parser = http::ResponseParser(options.websocket.limits);
+    key = detail::transport::websocket_key();
+    authorization->given = {};
+    authorization->refusal.reset();
+    authorization->deciding = false;
+    authorization->fields.ask(
+        [&](http::AuthorizerReply<http::Fields> reply, std::stop_token stop) {
+          options.authorizer->authorize(described(std::move(stop)), std::move(reply));
+        },
+        [this](Result<http::Fields> given) { survive([&] { take_fields(std::move(given)); }); });
+  }
+
+  void take_fields(Result<http::Fields> given) {
+    if (!given) return finish(http::not_authorized(std::move(given).error()));
+    if (auto wrong = http::mistake_in(*given, nullptr)) {
+      return finish(http::not_authorized(*std::move(wrong)));
+    }
+    authorization->given = *std::move(given);
+    http::Fields all = options.fields;
+    for (const auto& [name, value] : authorization->given) all.remove(name);
+    for (const auto& [name, value] : authorization->given) all.add(name, value);
+    handshake(all);
+  }
+
+  /// Whether the response is kept until the authorizer has decided.
+  bool is_for_authorizer() {
+    try {
+      options.authorizer->on_response(described(), parser.status(), parser.fields());
+    } catch (...) {
+      finish(http::not_authorized(http::authorizer_threw()));
+    }
+    if (over || !http::is_refusal(parser.status())) return over;
+    if (authorization->attempt >= options.websocket.limits.authorization_retries) return false;
+    authorization->refusal.emplace(
+        http::Response{.status = parser.status(), .fields = http::kept(parser.fields())});
+    return true;
+  }
+
+  void take_refusal(std::string_view piece) {
+    std::string& body = authorization->refusal->body;
+    const std::size_t room = options.websocket.limits.refusal_body_bytes - body.size();
+    body += piece.substr(0, room);
+    if (piece.size() > room) decide();
+  }
+
+  void decide() {
+    authorization->deciding = true;
+    timer.cancel();
+    stream->pause();
+    drop_stream.signal(shared_from_this());  // not inside its callback
+    authorization->decision.ask(
+        [&](http::AuthorizerReply<http::AfterRefusal> reply, std::stop_token stop) {
+          const http::Response& refusal = *authorization->refusal;
+          options.authorizer->on_refused(
+              described(std::move(stop)),
+              {.status = refusal.status, .fields = refusal.fields, .body = refusal.body},
+              std::move(reply));
+        },
+        [this](Result<http::AfterRefusal> decision) {
+          survive([&] { take_decision(std::move(decision)); });
+        });
+  }
+
+  void take_decision(Result<http::AfterRefusal> decision) {
+    if (!decision) return finish(http::not_authorized(std::move(decision).error()));
+    if (*decision == http::AfterRefusal::fail) {
+      return finish(detail::transport::not_switched(authorization->refusal->status));
+    }
+    ++authorization->attempt;
+    again.signal(shared_from_this());
+  }
+
+  void give_up() noexcept {
+    over = true;
+    if (!authorization) return;
+    authorization->fields.drop();
+    authorization->decision.drop();
+  }
+
+  // The handshake.
+
+  bool deaf() const noexcept { return over || (authorization && authorization->deciding); }
+
   void write() {
-    if (over || out.empty()) return;
+    if (deaf() || out.empty()) return;
     auto put = stream->write_some(out);
     if (!put) return;  // what the server said, or that it is gone, is seen when reading
     out.erase(0, *put);
   }
   void take_end(const Result<void>& how) {
-    if (!how) return finish(how.error());
-    parser.finish();
-    pump();
-    if (!over) finish(error("the server closed the connection inside the WebSocket handshake"));
+    if (deaf()) return;
+    if (how) {
+      parser.finish();
+      pump();
+    }
+    if (deaf()) return;
+    if (authorization && authorization->refusal) return decide();
+    if (!how) {
+      finish(how.error());
+    } else
+      finish(error("the server closed the connection inside the WebSocket handshake"));
   }
 
   void on_writable() override {
@@ -117,7 +245,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     return space.empty() ? discarded : space;
   }
   void on_data(std::size_t size) override {
-    if (over) return;
+    if (deaf()) return;
     survive([&] {
       parser.commit(size);
       pump();
@@ -129,11 +257,15 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
 
   void pump() {
     using Event = http::ResponseParser::Event;
-    while (!over) {
+    while (!deaf()) {
       const Event event = parser.next();
       if (event == Event::none) return;
+      const bool kept = authorization && authorization->refusal;
+      if (kept && (event == Event::end || event == Event::failed)) return decide();
       if (event == Event::failed) return finish(parser.error());
+      if (kept && event == Event::body) take_refusal(parser.body());
       if (event != Event::head) continue;
+      if (authorization && is_for_authorizer()) continue;
       const auto& protocols = options.websocket.protocols;
       if (auto refused = detail::transport::handshake_refused(parser.status(), parser.fields(), key,
                                                               protocols)) {
@@ -171,8 +303,16 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
 WebSocketConnector::WebSocketConnector(std::shared_ptr<State> state) noexcept
     : state_(std::move(state)) {}
 WebSocketConnector::WebSocketConnector(WebSocketConnector&&) noexcept = default;
-WebSocketConnector& WebSocketConnector::operator=(WebSocketConnector&&) noexcept = default;
-WebSocketConnector::~WebSocketConnector() = default;
+WebSocketConnector& WebSocketConnector::operator=(WebSocketConnector&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->give_up();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+WebSocketConnector::~WebSocketConnector() {
+  if (state_) state_->give_up();
+}
 
 WebSocketConnector connect_websocket(Loop& loop, const http::Url& url,
                                      WebSocketConnector::OnConnected done,

@@ -154,12 +154,14 @@ std::string handshake_request(const http::Url& url, std::string_view key,
   return out;
 }
 
+Error not_switched(int status) {
+  return error("the server answered " + std::to_string(status) + " " +
+               std::string(http::reason_of(status)) + " instead of opening a WebSocket");
+}
+
 std::optional<Error> handshake_refused(int status, http::FieldsView fields, std::string_view key,
                                        std::span<const std::string> protocols) {
-  if (status != 101) {
-    return error("the server answered " + std::to_string(status) + " " +
-                 std::string(http::reason_of(status)) + " instead of opening a WebSocket");
-  }
+  if (status != 101) return not_switched(status);
   if (!fields.lists("Upgrade", "websocket") || !fields.lists("Connection", "upgrade")) {
     return error("the server switched to something that is no WebSocket");
   }

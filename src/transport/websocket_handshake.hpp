@@ -26,6 +26,8 @@ std::string handshake_answer(const http::Request& request, std::string_view prot
 /// The whole request for one.
 std::string handshake_request(const http::Url& url, std::string_view key,
                               std::span<const std::string> protocols, const http::Fields& more);
+/// The server answered something else than 101.
+Error not_switched(int status);
 /// Why the answer does not accept the handshake.
 std::optional<Error> handshake_refused(int status, http::FieldsView fields, std::string_view key,
                                        std::span<const std::string> protocols);

@@ -27,6 +27,12 @@ bool counts(const Post& post) {
   return !post.message().ids.empty() && !post.message().is(Operation::listen);
 }
 
+/// Fields that the protocol may set, now or in a revision to come.
+bool is_of_mcp(std::string_view name) {
+  constexpr std::string_view prefix = "Mcp-";
+  return name.size() >= prefix.size() && http::same_name(name.substr(0, prefix.size()), prefix);
+}
+
 }  // namespace
 
 HttpTransport::Impl::Impl(Loop& loop_, HttpTransportOptions options_)
@@ -114,6 +120,13 @@ void HttpTransport::Impl::post(Outgoing message, rpc::MessageFields fields) {
   if (!made->wants_answer()) return start(made);
   waiting.push_back(made);
   start_waiting();
+  if (!waiting_held || made->started()) return;
+  // Not before whoever sends it knows that it is sent.
+  loop.post([core = weak_from_this(), weak = std::weak_ptr(made)] {
+    const auto self = core.lock();
+    const auto late = weak.lock();
+    if (self && late && self->waiting_held && !late->started()) late->hold(true);
+  });
 }
 
 /// Not before the handshake is over: some servers refuse requests that overtake its last word.
@@ -126,11 +139,36 @@ void HttpTransport::Impl::start_waiting() {
 }
 
 void HttpTransport::Impl::start(const PostPtr& post) {
+  post->hold(false);
   if (counts(*post)) {
     post->running = true;
     ++running;
   }
   post->start();
+}
+
+bool HttpTransport::Impl::leave(Post& post) noexcept {
+  if (!std::exchange(post.running, false)) return false;
+  --running;
+  if (post.held()) --running_held;
+  return true;
+}
+
+void HttpTransport::Impl::held(Post& post) {
+  if (post.running) post.held() ? ++running_held : --running_held;
+  if (post.message().is(Operation::initialized)) greeting_held = post.held();
+  hold_waiting();
+}
+
+bool HttpTransport::Impl::is_stuck() const noexcept {
+  return greeting_held || running_held == most_running;
+}
+
+void HttpTransport::Impl::hold_waiting() {
+  const bool stuck = is_stuck();
+  if (std::exchange(waiting_held, stuck) == stuck) return;
+  const auto all = waiting;
+  for (const PostPtr& post : all) post->hold(stuck);
 }
 
 /// Takes back a request. In the stateless era ending the connection says it all; true then.
@@ -144,7 +182,7 @@ bool HttpTransport::Impl::cancel(const Outgoing& message) {
   if (post->wants_answer()) return false;  // to others of a batch
   post->drop();
   finished(*post);
-  return unknown || post->message().stateless();
+  return unknown || post->refused() || post->message().stateless();
 }
 
 http::Fields HttpTransport::Impl::fields_for(const Outgoing& message,
@@ -175,6 +213,12 @@ void HttpTransport::Impl::add_session(http::Fields& fields) const {
   if (over_sse()) return;
   if (!session.empty()) fields.set(mcp::header::session, session);
   if (!revision.empty()) fields.set(mcp::header::protocol_version, revision);
+}
+
+void HttpTransport::Impl::authorize(http::HttpRequest& request) const {
+  if (!options.authorizer) return;
+  request.authorizer = options.authorizer;
+  request.is_reserved = is_of_mcp;
 }
 
 http::HttpRequest HttpTransport::Impl::get() const {
@@ -209,7 +253,8 @@ void HttpTransport::Impl::end_lost() {
   const auto self = shared_from_this();
   const Error unknown = mcp::carrier_error(lost->message);
   const auto last = posts;
-  for (const PostPtr& post : last) post->fail(post->started() ? unknown : *lost);
+  for (const PostPtr& post : last)
+    post->fail(post->started() && !post->refused() ? unknown : *lost);
   end(*lost);
 }
 
@@ -222,8 +267,8 @@ void HttpTransport::Impl::session_ended() {
 void HttpTransport::Impl::sent(Post& post) { unsent -= std::exchange(post.unsent_bytes, 0); }
 
 void HttpTransport::Impl::release(Post& post) {
-  if (!std::exchange(post.running, false)) return;
-  --running;
+  if (!leave(post)) return;
+  hold_waiting();
   start_waiting();
 }
 
@@ -233,6 +278,7 @@ void HttpTransport::Impl::finished(Post& post) {
   const PostPtr over = *found;
   forget(over);
   if (post.message().is(Operation::initialized)) greeted(false);
+  hold_waiting();
   start_waiting();
   tell_flushed();
   // Later, because the answer may just be on its way to the receiver.
@@ -243,6 +289,8 @@ void HttpTransport::Impl::finished(Post& post) {
 
 void HttpTransport::Impl::greeted(bool accepted) {
   if (!std::exchange(greeting, false)) return;
+  greeting_held = false;
+  hold_waiting();
   if (accepted && phase == Phase::open && !over_sse()) {
     stream = std::make_shared<detail::web::ServerStream>(*this);
     stream->start();
@@ -252,7 +300,7 @@ void HttpTransport::Impl::greeted(bool accepted) {
 
 void HttpTransport::Impl::forget(const PostPtr& post) {
   sent(*post);
-  if (std::exchange(post->running, false)) --running;
+  leave(*post);
   std::erase(waiting, post);
   for (const rpc::Id& id : post->waiting()) {
     const auto found = by_id.find(id);
@@ -320,6 +368,7 @@ void HttpTransport::Impl::end_session() {
   request.method = "DELETE";
   request.fields.remove("Accept");
   request.follow_redirects = true;
+  authorize(request);
   session.clear();
   farewell = client.fetch(std::move(request), {.on_end = [this](const Result<void>&) {
                             tell_closed();  // whatever it said

@@ -143,12 +143,28 @@ bool Post::on_event(const http::SseEvent& event) {
   return what == Delivered::taken;
 }
 
+void Post::hold(bool held) {
+  if (std::exchange(held_, held) == held) return;
+  const std::vector<rpc::Id> ids = waiting_;
+  for (const rpc::Id& id : ids) {
+    if (core_.phase == HttpTransport::Impl::Phase::open && core_.receiver) {
+      core_.receiver->on_held(id, held);
+    }
+  }
+}
+
+void Post::on_held(bool held) {
+  hold(held);
+  core_.held(*this);
+}
+
 void Post::on_done(const Received& received) {
   core_.sent(*this);
   if (message_.ids.empty()) return told(received);
   if (!wants_answer()) return core_.finished(*this);
+  if (received.not_authorized()) return fail(received.how.error());
   if (received.status == 0 || !received.how) return broken(received);
-  if (!received.accepted()) return refused(received);
+  if (!received.accepted()) return take_refusal(received);
   if (received.is_stream()) return broken(received);
   answered(received);
 }
@@ -176,9 +192,10 @@ void Post::told(const Received& received) {
   const std::string why = "the server did not take " +
                           (is_answer ? std::string("an answer") : json::quote(message_.method)) +
                           ": " +
-                          (received.status ? sentence(received, core_.target())
-                           : received.how  ? std::string("no answer")
-                                           : received.how.error().message);
+                          (received.not_authorized() ? received.how.error().message
+                           : received.status         ? sentence(received, core_.target())
+                           : received.how            ? std::string("no answer")
+                                                     : received.how.error().message);
   core_.options.log.warning(why);
   // Without the end of the handshake, or what it waits for, the server keeps silent for ever:
   // better begin anew.
@@ -200,7 +217,7 @@ void Post::answered(const Received& received) {
   fail(what, received.body);
 }
 
-void Post::refused(const Received& received) {
+void Post::take_refusal(const Received& received) {
   const int status = received.status;
   if (status == 404 && in_session_) return session_ended();
   json::Document document;

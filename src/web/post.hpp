@@ -47,6 +47,14 @@ class Post final : public Reception {
   /// Requests without an answer.
   const std::vector<rpc::Id>& waiting() const noexcept { return waiting_; }
   bool wants_answer() const noexcept { return !waiting_.empty(); }
+  /// The server refused it, and has not executed it: the authorizer of this side decides what to
+  /// do.
+  bool refused() const noexcept { return held_ && !resuming_; }
+  /// Its time stands still.
+  bool held() const noexcept { return held_; }
+  /// The time of its requests stands still, or runs again.
+  void hold(bool held);
+  void on_held(bool held) override;
 
   // For the transport's own account.
   bool running = false;          // among those that the server works on
@@ -62,7 +70,7 @@ class Post final : public Reception {
   void session_ended();
   void told(const Received& received);
   void answered(const Received& received);
-  void refused(const Received& received);
+  void take_refusal(const Received& received);
   void broken(const Received& received);
   void resume();
   /// The server is gone, or talks about something else.
@@ -73,6 +81,7 @@ class Post final : public Reception {
   std::vector<rpc::Id> waiting_;
   int status_ = 0;  // of what comes back
   bool started_ = false;
+  bool held_ = false;
   bool in_session_ = false;  // it was sent with the id of a session
   bool resuming_ = false;    // what comes back belongs to a GET
 };

@@ -73,12 +73,16 @@ void Reception::send(http::HttpRequest request) {
   unused_ = 0;
   useless_before_ = 0;
   request.follow_redirects = true;
-  fetch_ = core_.client.fetch(
-      std::move(request),
-      {.on_head = [this](int status,
-                         http::FieldsView fields) { survive([&] { take_head(status, fields); }); },
-       .on_body = [this](std::string_view piece) { survive([&] { take_body(piece); }); },
-       .on_end = [this](Result<void> how) { survive([&] { take_end(std::move(how)); }); }});
+  core_.authorize(request);
+  http::HttpCallbacks callbacks{
+      .on_head = [this](int status,
+                        http::FieldsView fields) { survive([&] { take_head(status, fields); }); },
+      .on_body = [this](std::string_view piece) { survive([&] { take_body(piece); }); },
+      .on_end = [this](Result<void> how) { survive([&] { take_end(std::move(how)); }); }};
+  if (request.authorizer) {
+    callbacks.on_held = [this](bool held) { survive([&] { on_held(held); }); };
+  }
+  fetch_ = core_.client.fetch(std::move(request), std::move(callbacks));
 }
 
 /// The end of memory ends the connection: an answer may be lost, and nobody may wait for it.
@@ -186,6 +190,7 @@ void Reception::take_end(Result<void> how) {
 }
 
 void Reception::on_head(int, const http::FieldsView&) {}
+void Reception::on_held(bool) {}
 
 void Reception::later(Function<void()> again) {
   ++fruitless_;

@@ -40,6 +40,8 @@ struct Received {
   bool broken_off = false;
 
   bool accepted() const noexcept { return status / 100 == 2; }
+  /// The authorizer of this side gave up; `how` says why.
+  bool not_authorized() const noexcept { return !how && is_not_authorized(how.error()); }
   bool is_stream() const noexcept;
 };
 
@@ -58,6 +60,8 @@ class Reception : public std::enable_shared_from_this<Reception> {
   /// False if it was of no use to anybody.
   virtual bool on_event(const http::SseEvent& event) = 0;
   virtual void on_done(const Received& received) = 0;
+  /// The authorizer begins to decide about a refusal, or has decided.
+  virtual void on_held(bool held);
 
   /// The last event had an id that can be sent back: the server lets us come back.
   bool resumable() const noexcept { return !last_id_.empty(); }

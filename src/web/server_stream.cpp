@@ -43,6 +43,13 @@ void ServerStream::on_done(const Received& received) {
                               describe(received));
     return;
   }
+  // Whoever logs in somebody was asked, and would be asked again for each attempt.
+  const bool unauthorized = received.status == 401 || received.status == 403;
+  if (core_.options.authorizer && unauthorized) {
+    core_.options.log.warning("what the server says on its own cannot be heard: " +
+                              describe(received));
+    return;
+  }
   if (refused && !resumable()) {
     core_.options.log.debug("the server has no stream of its own (" + describe(received) + ")");
     return;
@@ -60,8 +67,22 @@ SseStream::SseStream(HttpTransport::Impl& core, std::shared_ptr<Post> first, Err
     : Reception(core), first_(std::move(first)), why_(std::move(why)) {}
 
 void SseStream::start() {
-  after(core_.options.endpoint_timeout, [this] { give_up("no \"endpoint\" event came in time"); });
+  limit_endpoint();
   send(core_.get());
+}
+
+void SseStream::limit_endpoint() {
+  after(core_.options.endpoint_timeout, [this] { give_up("no \"endpoint\" event came in time"); });
+}
+
+void SseStream::on_held(bool held) {
+  if (!first_) return;
+  if (held) {
+    stop_waiting();
+  } else {
+    limit_endpoint();
+  }
+  first_->on_held(held);
 }
 
 bool SseStream::on_event(const http::SseEvent& event) {
@@ -94,6 +115,13 @@ void SseStream::take_endpoint(std::string_view address) {
 }
 
 void SseStream::on_done(const Received& received) {
+  if (first_ && received.not_authorized()) {
+    const auto core = core_.shared_from_this();
+    const auto self = shared_from_this();
+    drop();
+    core_.forget_sse();
+    return std::exchange(first_, nullptr)->fail(received.how.error());
+  }
   if (first_) return give_up(describe(received));
   core_.end(mcp::carrier_error("the server ended the event stream (" + describe(received) + ")"));
 }

@@ -40,6 +40,8 @@ class SseStream final : public Reception {
  private:
   bool on_event(const http::SseEvent& event) override;
   void on_done(const Received& received) override;
+  void on_held(bool held) override;
+  void limit_endpoint();
   void take_endpoint(std::string_view address);
   void give_up(const std::string& reason);
 

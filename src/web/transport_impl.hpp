@@ -46,6 +46,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   detail::web::Delivered deliver(std::string_view text, detail::web::Post* from);
   /// Answers a request in the place of the server.
   void answer(const rpc::Id& id, const Error& error);
+  /// The authorizer has a message in its hands, or gave it back.
+  void held(detail::web::Post& post);
   /// The server has taken what was posted, or never will.
   void sent(detail::web::Post& post);
   /// The server does not work on it any more: the next one may begin.
@@ -64,6 +66,8 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   const http::Url& target() const noexcept { return sse_target ? *sse_target : options.url; }
   http::Fields fields_for(const detail::web::Outgoing& message,
                           const rpc::MessageFields& more) const;
+  /// Lets the authorizer have its say, if there is one.
+  void authorize(http::HttpRequest& request) const;
   /// A request for an event stream.
   http::HttpRequest get() const;
 
@@ -81,6 +85,12 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   void refuse(const PostPtr& post, Error why);
   void start(const PostPtr& post);
   void start_waiting();
+  /// Nothing that waits for its turn can begin before the authorizer has decided.
+  bool is_stuck() const noexcept;
+  /// What waits for its turn then does not lose its time either.
+  void hold_waiting();
+  /// It leaves those that the server works on. False if it was not among them.
+  bool leave(detail::web::Post& post) noexcept;
   bool cancel(const detail::web::Outgoing& message);
   /// The Post that this message answers, which does not wait for that any more; or null.
   PostPtr settle(json::View message);
@@ -121,10 +131,13 @@ struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
 
   std::unordered_set<PostPtr> posts;  // all that are not over
   std::unordered_map<rpc::Id, PostPtr, rpc::IdHash> by_id;
-  std::deque<PostPtr> waiting;  // for their turn
-  std::size_t running = 0;
-  std::size_t unsent = 0;  // bytes
-  bool greeting = false;   // the server has not taken the end of the handshake yet
+  std::deque<PostPtr> waiting;   // for their turn
+  std::size_t running = 0;       // that the server works on
+  std::size_t running_held = 0;  // of them in the hands of the authorizer
+  std::size_t unsent = 0;        // bytes
+  bool greeting = false;         // the server has not taken the end of the handshake yet
+  bool greeting_held = false;    // because the authorizer has it
+  bool waiting_held = false;     // all that wait for their turn
 
   std::shared_ptr<detail::web::ServerStream> stream;
   std::shared_ptr<detail::web::SseStream> sse;

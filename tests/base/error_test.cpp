@@ -7,6 +7,7 @@ using godwit::Error;
 using godwit::is_busy;
 using godwit::is_cancelled;
 using godwit::is_connection_closed;
+using godwit::is_not_authorized;
 using godwit::is_not_executed;
 using godwit::is_timeout;
 
@@ -15,7 +16,7 @@ TEST(Error, TheCauseSaysHowACallEndedAndTheCodeDoesNot) {
     for (const Cause cause : {Cause::unspecified, Cause::peer, Cause::carrier, Cause::in_process}) {
       const Error error{.code = code, .message = "x", .cause = cause};
       EXPECT_FALSE(is_timeout(error) || is_cancelled(error) || is_connection_closed(error) ||
-                   is_busy(error) || is_not_executed(error))
+                   is_busy(error) || is_not_authorized(error) || is_not_executed(error))
           << code;
     }
   }
@@ -24,10 +25,11 @@ TEST(Error, TheCauseSaysHowACallEndedAndTheCodeDoesNot) {
   EXPECT_TRUE(is_connection_closed({.cause = Cause::connection_closed}));
   EXPECT_TRUE(is_connection_closed({.cause = Cause::not_connected}));
   EXPECT_TRUE(is_busy({.cause = Cause::busy}));
+  EXPECT_TRUE(is_not_authorized({.cause = Cause::not_authorized}));
 }
 
 TEST(Error, OnlyWhatWasNeverSentIsSurelyNotExecuted) {
-  for (const Cause cause : {Cause::not_connected, Cause::busy}) {
+  for (const Cause cause : {Cause::not_connected, Cause::busy, Cause::not_authorized}) {
     EXPECT_TRUE(is_not_executed({.cause = cause}));
   }
   for (const Cause cause : {Cause::timeout, Cause::cancelled, Cause::connection_closed}) {

@@ -64,6 +64,7 @@ TEST(ErrorCode, ExplainsWhatHappenedOnThisSide) {
                                                  {Cause::connection_closed, "connection lost: x"},
                                                  {Cause::not_connected, "not connected: x"},
                                                  {Cause::busy, "busy: x"},
+                                                 {Cause::not_authorized, "not authorized: x"},
                                                  {Cause::carrier, "transport error: x"},
                                                  {Cause::in_process, "error: x"}};
   for (const auto& [cause, text] : cases) {

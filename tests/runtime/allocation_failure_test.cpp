@@ -18,6 +18,8 @@
 #include "blocking_client.hpp"
 #include "fail_allocations.hpp"
 #include "godwit/base/executor.hpp"
+#include "godwit/http/http_server.hpp"
+#include "godwit/mcp/revision.hpp"
 #include "godwit/runtime/client.hpp"
 #include "godwit/runtime/serve.hpp"
 #include "godwit/seal/aes_sealer.hpp"
@@ -299,6 +301,63 @@ TEST_P(ClientFails, AndGoesOnListening) {
 
 INSTANTIATE_TEST_SUITE_P(AllocationFailure, ClientFails,
                          testing::Values(Lifecycle::stateful, Lifecycle::stateless));
+
+/// Answers any request that has the token.
+struct Door final : http::Handler {
+  void on_request(const http::Request& request, http::Exchange& exchange) override {
+    if (request.fields.find("Authorization") != "Bearer new") {
+      return exchange.respond(401, "text/plain", "who are you", {{"WWW-Authenticate", "Bearer"}});
+    }
+    const std::size_t at = request.body.find("\"id\":") + 5;
+    const std::string id(request.body.substr(at, request.body.find(',', at) - at));
+    exchange.respond(200, "application/json",
+                     R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{"resultType":"complete"}})");
+  }
+};
+
+/// Needs a login for each request: inside the call, or on a thread of its own.
+struct LoginEachTime final : http::RequestAuthorizer {
+  explicit LoginEachTime(bool inside_) : inside(inside_) {}
+  void authorize(const http::AuthorizerRequest& request,
+                 http::AuthorizerReply<http::Fields> reply) override {
+    reply(http::Fields{{"Authorization", request.attempt == 0 ? "Bearer old" : "Bearer new"}});
+  }
+  void on_refused(const http::AuthorizerRequest&, const http::AuthorizerRefusal&,
+                  http::AuthorizerReply<http::AfterRefusal> reply) override {
+    if (inside) return reply(http::AfterRefusal::send_again);
+    threads.emplace_back([reply = std::move(reply)]() mutable {
+      test::own_thread = true;
+      reply(http::AfterRefusal::send_again);
+    });
+  }
+  bool inside;
+  std::vector<std::jthread> threads;
+};
+
+TEST(AllocationFailure, OfAClientThatLogsIn) {
+  test::own_thread = true;
+  Door door;
+  Loop loop;
+  auto server = http::HttpServer::tcp(loop, {"127.0.0.1", 0}, door, {});
+  ASSERT_TRUE(server) << server.error().message;
+  const Running running(loop, true);
+  for (const bool inside : {true, false}) {
+    const auto authorizer = std::make_shared<LoginEachTime>(inside);
+    ClientOptions options = client_options(Lifecycle::stateless);
+    options.verdict = Verdict{.stateless = true, .revision = std::string(revisions()[0])};
+    options.authorizer = authorizer;
+    auto client = Client::connect("http://" + server->address() + "/mcp", options);
+    ASSERT_TRUE(client) << client.error().message;
+    const auto call = [&] { return client->request("x/y"); };
+    const int failures = test::fail_each_allocation([&] { expect_prompt(call()); },
+                                                    [&] {
+                                                      const auto outcome = call();
+                                                      EXPECT_TRUE(outcome)
+                                                          << outcome.error().message;
+                                                    });
+    EXPECT_GT(failures, 20);
+  }
+}
 
 TEST(AllocationFailure, OfAClientThatStartsAProgram) {
   ASSERT_TRUE(not_served);

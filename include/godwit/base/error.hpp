@@ -32,6 +32,8 @@ enum class Cause : std::uint8_t {
   not_connected,
   /// Too much is waiting on this side already; nothing was sent.
   busy,
+  /// Whoever authorizes requests on this side (http::RequestAuthorizer) gave up: nothing was done.
+  not_authorized,
   /// What carries the messages brought something else than an answer, such as HTTP 503.
   carrier,
   /// The code has a meaning inside this process only.
@@ -88,9 +90,14 @@ inline bool is_connection_closed(const Error& error) noexcept {
 }
 /// Too much is waiting on this side already.
 inline bool is_busy(const Error& error) noexcept { return error.cause == Cause::busy; }
+/// Whoever authorizes requests on this side gave up.
+inline bool is_not_authorized(const Error& error) noexcept {
+  return error.cause == Cause::not_authorized;
+}
 /// It is certain that the other side has not done what was asked, so asking again repeats nothing.
 inline bool is_not_executed(const Error& error) noexcept {
-  return error.cause == Cause::not_connected || error.cause == Cause::busy;
+  return error.cause == Cause::not_connected || error.cause == Cause::busy ||
+         error.cause == Cause::not_authorized;
 }
 
 }  // namespace godwit::inline v0

@@ -91,6 +91,14 @@ struct Limits {
   std::size_t http_interim_answers = 16;
   /// Redirects that are followed for one request.
   std::size_t http_redirects = 3;
+  /// Times that one request is sent again after a 401 or 403 because its authorizer wants that. A
+  /// nonce, a token that another request got meanwhile, a refresh and three logins are six.
+  std::size_t authorization_retries = 8;
+  /// For one answer of an authorizer. A person may take minutes to log in; one who went away must
+  /// not keep a request for ever.
+  Duration authorization_time = std::chrono::minutes(10);
+  /// What an authorizer sees of the body of a 401 or 403. What such a body says is short.
+  std::size_t refusal_body_bytes = 16u << 10;
   /// One event of an event stream that is read. Answers of servers are larger than requests.
   std::size_t sse_event_bytes = 16u << 20;
   /// Silence on an event stream before a comment is sent, so that no proxy takes it for dead.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,6 +32,10 @@
 #include "godwit/rpc/tap.hpp"
 
 namespace godwit::inline v0 {
+
+namespace http {
+class RequestAuthorizer;  // of godwit/http/request_authorizer.hpp, which is above this module
+}
 
 /// Which era of the protocol to speak: that of the handshake (stateful), that in which every
 /// request stands for itself (stateless), or whichever the server speaks.
@@ -141,6 +146,9 @@ struct ClientOptions {
   bool restart = false;
   /// Read by Client only, for HTTP: header fields of every request, such as Authorization.
   std::vector<std::pair<std::string, std::string>> headers{};
+  /// Read by Client only, for HTTP and WebSocket: asked for header fields before each request, and
+  /// what to do after a 401 or 403. Its fields take the place of those in `headers`.
+  std::shared_ptr<http::RequestAuthorizer> authorizer{};
   /// Read by Client only, for https and wss.
   ClientTls tls{};
 

@@ -21,6 +21,8 @@
 #include "godwit/base/result.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/proxies.hpp"
+#include "godwit/http/request_authorizer.hpp"
+#include "godwit/http/response.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/tls.hpp"
@@ -41,6 +43,11 @@ struct HttpRequest {
   /// A 307 or 308 that stays within the origin is followed, with the same method, fields and body,
   /// at most Limits::http_redirects times.
   bool follow_redirects = false;
+  /// Asked for fields each time the request goes out, and what to do after a 401 or 403. The body
+  /// of such a response is then read to at most Limits::refusal_body_bytes, and cut off there.
+  std::shared_ptr<RequestAuthorizer> authorizer{};
+  /// Fields that the authorizer may not give, beside those of HTTP itself.
+  bool (*is_reserved)(std::string_view name) = nullptr;
 };
 
 /// All from the loop, never inside a call; those that are empty are left out. on_end comes once, as
@@ -50,6 +57,19 @@ struct HttpCallbacks {
   Function<void(int status, FieldsView fields)> on_head{};
   Function<void(std::string_view piece)> on_body{};
   Function<void(Result<void> how)> on_end{};
+  /// The authorizer begins to decide about a refusal (true), or has decided (false): time that the
+  /// server is not to blame for. If it decides with an error, on_head comes with the refusal and
+  /// on_end with that error, whose cause is Cause::not_authorized.
+  Function<void(bool held)> on_held{};
+};
+
+/// What a document that is fetched whole may cost.
+struct FetchBounds {
+  /// Of the body. Documents of configuration and tokens are far smaller.
+  std::size_t body_bytes = 1u << 20;
+  /// From the call to the last byte. The time in which an authorizer decides about a refusal is
+  /// not counted.
+  Duration time = std::chrono::seconds(10);
 };
 
 struct HttpClientOptions {
@@ -98,6 +118,11 @@ class GODWIT_API HttpClient {
   /// Sends the request. There is no time limit but for connecting and for a server that takes no
   /// bytes: whoever waits for the answer knows how long.
   [[nodiscard]] FetchHandle fetch(HttpRequest request, HttpCallbacks callbacks);
+  /// The same for a response that is wanted whole. `done` is called once, from the loop, never
+  /// inside this call, with the response whatever its status, or with an error: also if the body is
+  /// longer or takes longer than the bounds allow. Nothing is called once the handle is gone.
+  [[nodiscard]] FetchHandle fetch_whole(HttpRequest request, Function<void(Result<Response>)> done,
+                                        FetchBounds bounds = {});
 
   /// Connections that wait for the next request.
   std::size_t idle() const noexcept;

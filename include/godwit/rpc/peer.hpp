@@ -71,6 +71,9 @@ struct PeerOptions {
   /// Called when an own request is given up (timeout or cancel()) and the other side should be
   /// told, in whatever way its protocol has for that.
   std::function<void(Peer& peer, const Id& id, const Error& reason)> abandoned{};
+  /// Called when the time of an own call stops because the carrier holds it up, and when it runs
+  /// again: for protocols with deadlines of their own. `tag` is that of CallOptions.
+  std::function<void(std::uint64_t tag, bool held)> held{};
   /// Called once, when no call can get an answer any more, just before those that wait fail: for
   /// protocols that keep something of their own per connection.
   std::function<void(const Error& reason)> ended{};
@@ -104,6 +107,8 @@ struct CallOptions {
   std::optional<Route> route{};
   /// Beside the message, if the carrier has a place for that. Not in a batch.
   MessageFields fields{};
+  /// By which PeerOptions::held tells the call.
+  std::uint64_t tag = 0;
 };
 
 /// Names an own call while it is waiting.
@@ -196,6 +201,8 @@ class GODWIT_API Peer final : public Receiver {
   void on_unreadable(const Error& error) override;
   /// Fails the call that travels under this id.
   void on_failure(const Id& id, const Error& error) override;
+  /// Stops the time of the call that travels under this id, or lets it run again.
+  void on_held(const Id& id, bool held) override;
   /// The other side will send nothing more: waiting calls fail, requests in flight are told to
   /// stop, but what they answer is still sent.
   void end_of_input(const Error& reason);
@@ -241,7 +248,8 @@ class GODWIT_API Peer final : public Receiver {
   /// Gives up an own call: its outcome is the error, at once. False if it had its outcome already.
   /// Without memory the error has no words.
   bool cancel(CallHandle call, std::string_view reason = "cancelled") noexcept;
-  /// Gives an own call more time: it ends `timeout` from now. False if it is over.
+  /// Gives an own call more time: it ends `timeout` from now, or from when it is no longer held up
+  /// by the carrier. False if it is over.
   bool extend(CallHandle call, Duration timeout);
   /// The id that an own waiting call travels under.
   std::optional<Id> id_of(CallHandle call) const;

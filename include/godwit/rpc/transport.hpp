@@ -47,6 +47,10 @@ class GODWIT_API Receiver {
   /// has not sent it.
   virtual void on_failure(const Id& id, const Error& error);
 
+  /// This request of ours is held up on this side, for as long as a person needs to log in, say:
+  /// its time does not run until it goes on (`held` is false). Nothing if it has its outcome.
+  virtual void on_held(const Id& id, bool held);
+
   /// The other side is gone or the transport was closed. Called exactly once, and nothing follows
   /// it.
   virtual void on_close(const Error& reason) = 0;

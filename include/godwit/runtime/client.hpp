@@ -26,6 +26,7 @@
 #include "godwit/client/client_session.hpp"
 #include "godwit/client/listen.hpp"
 #include "godwit/client/tool_outcome.hpp"
+#include "godwit/http/request_authorizer.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/process.hpp"
 #include "godwit/rpc/transport.hpp"

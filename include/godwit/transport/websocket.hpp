@@ -37,6 +37,7 @@
 #include "godwit/http/fields.hpp"
 #include "godwit/http/proxies.hpp"
 #include "godwit/http/request.hpp"
+#include "godwit/http/request_authorizer.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/connector.hpp"
@@ -186,6 +187,9 @@ struct WebSocketConnectOptions {
   WebSocketOptions websocket{};
   /// More fields of the handshake, such as Authorization.
   http::Fields fields{};
+  /// Asked for more of them before each handshake, and what to do after a 401 or 403. Its fields
+  /// take the place of those in `fields`.
+  std::shared_ptr<http::RequestAuthorizer> authorizer{};
   /// The connection itself; then the handshake may take Limits::ws_handshake_time. For wss without
   /// `tls` the authorities that the system trusts are asked.
   ConnectOptions connect{};

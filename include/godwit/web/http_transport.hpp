@@ -20,6 +20,7 @@
 #include "godwit/base/log.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/proxies.hpp"
+#include "godwit/http/request_authorizer.hpp"
 #include "godwit/http/url.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/tls.hpp"
@@ -32,6 +33,10 @@ struct HttpTransportOptions {
   /// Sent with every request to this URL, such as Authorization. Those that the protocol itself
   /// needs win.
   http::Fields headers{};
+  /// Asked for more fields of each request to this URL and its origin, and what to do after a 401
+  /// or 403. Its fields take the place of those in `headers`. While it decides about a request that
+  /// was refused, the receiver is told that this one is held up.
+  std::shared_ptr<http::RequestAuthorizer> authorizer{};
   /// As in http::HttpClientOptions.
   bool proxy_from_environment = true;
   std::optional<http::Proxies> proxies{};
