@@ -88,6 +88,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
     Clients* const sockets = ws ? &new_clients() : nullptr;
     RpcEndpointOptions what{.path = given.path,
                             .access = given.access,
+                            .admission = given.admission,
                             .post = !ws,
                             .on_websocket = ws ? acceptor(*sockets) : nullptr,
                             .protocols = given.protocols,

@@ -19,6 +19,7 @@
 #include "session_census.hpp"
 #include "session_order.hpp"
 #include "sse_session.hpp"
+#include "undecided.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0 {
@@ -150,6 +151,7 @@ void Endpoint::Impl::close() noexcept {
   }
   for (const auto& [id, session] : sse_sessions) session->fail();
   for (const auto& lane : busy_lanes) lane->fail();
+  while (!undecided.empty()) unpark(undecided.begin()->first);
   while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
 }
 
@@ -157,11 +159,13 @@ void Endpoint::Impl::close() noexcept {
 
 http::Fields Endpoint::Impl::fields_for(const http::Request& request) const {
   http::Fields fields;
+  if (request.admitted) fields = request.admitted->fields;
   if (options.access.origins.empty()) return fields;
   fields.add("Vary", "Origin");
   if (const std::string_view origin = options.access.listed_origin(request); !origin.empty()) {
     fields.add("Access-Control-Allow-Origin", origin);
     fields.add("Access-Control-Expose-Headers", mcp::header::session);
+    if (options.admission) fields.add("Access-Control-Expose-Headers", http::admission_fields);
   }
   return fields;
 }
@@ -180,11 +184,10 @@ void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchan
          Error{.code = rpc::code::invalid_request, .message = std::move(message)}, more);
 }
 
-void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchange) {
+void Endpoint::Impl::serve(const http::Request& request, http::Exchange& exchange) {
   const auto bad = [&](int status, std::string_view message, const http::Fields& more = {}) {
     refuse(request, exchange, status, std::string(message), more);
   };
-  if (const auto why = options.access.refusal(request)) return bad(403, *why);
   if (!options.health_path.empty() && request.path() == options.health_path) {
     return exchange.respond(draining ? 503 : 200, "text/plain", draining ? "draining\n" : "ok\n");
   }
@@ -332,12 +335,6 @@ void Endpoint::Impl::remove(HttpSession& session) noexcept {
 
 void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
   const auto last = sse_sessions.extract(sse_sessions.find(session.id()));
-}
-
-rpc::Facts Endpoint::Impl::facts_of(const http::Request& request) const {
-  rpc::Facts facts = godwit::facts_of(request);
-  if (options.identify) facts.identity = options.identify(request);
-  return facts;
 }
 
 HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange,
@@ -545,10 +542,10 @@ void Endpoint::on_request(const http::Request& request, http::Exchange& exchange
   impl_->handle(request, exchange);
 }
 
-std::optional<http::Response> Endpoint::on_head(const http::Request& request) {
-  // Nothing is worth reading from someone who may not call.
-  if (!impl_->options.access.refusal(request)) return std::nullopt;
-  return http::Response{.status = 403, .fields = {}, .body = {}};
+void Endpoint::on_head(const http::Request& head, http::Decision& decision) {
+  if (!impl_->options.admission) return impl_->decide(head, decision);
+  const Impl::Entered entered(*impl_);  // the admission may destroy the Endpoint
+  impl_->decide(head, decision);
 }
 
 std::optional<TimePoint> Endpoint::next_deadline() const {
@@ -562,7 +559,9 @@ void Endpoint::expire(TimePoint now) {
   // Not more than there are now, so that this ends whatever is armed anew.
   for (std::size_t most = impl.deadlines.size(); most > 0 && !impl.orphaned; --most) {
     if (impl.deadlines.empty() || impl.deadlines.begin()->first > now) break;
-    Conversation& due = *impl.conversations.at(impl.deadlines.begin()->second);
+    const std::uint64_t number = impl.deadlines.begin()->second;
+    if (impl.undecided_for_too_long(number)) continue;
+    Conversation& due = *impl.conversations.at(number);
     impl.survive(due, [&] { due.expire(now); });
   }
 }
@@ -575,7 +574,10 @@ void Endpoint::process() {
     const auto number = impl.ready->take();
     if (!number) break;
     const auto found = impl.conversations.find(*number);
-    if (found == impl.conversations.end()) continue;
+    if (found == impl.conversations.end()) {
+      impl.decided(*number);
+      continue;
+    }
     Conversation& conversation = *found->second;
     impl.survive(conversation, [&] {
       conversation.peer().process();

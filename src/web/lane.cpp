@@ -3,6 +3,7 @@
 #include "godwit/base/rollback.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/transport/request_facts.hpp"
 #include "mcp/era/stateless.hpp"
 #include "server/session.hpp"
 #include "wire.hpp"
@@ -38,7 +39,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
     if (exchange_) exchange_->set_owner(nullptr);
     abandon();
   });
-  peer().receive(message, endpoint_.facts_of(request));
+  peer().receive(message, facts_of(request));
   const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
   if (exchange_ && nothing_to_answer) {
     exchange_->respond(202, {}, {}, more_);

@@ -4,42 +4,12 @@
 
 namespace godwit::inline v0::detail::web {
 
-namespace {
-
-constexpr std::size_t spare = 64;
-
-}  // namespace
-
-OwnedRequest::OwnedRequest(const http::Request& request) : view_(request) {
-  std::size_t size = request.method.size() + request.target.size() + request.peer.size() +
-                     request.body.size() + spare;
-  for (const http::Field& field : request.fields) size += field.name.size() + field.value.size();
-  text_.reserve(size);
-  const auto keep = [&](std::string_view& part) {
-    const std::size_t at = text_.size();
-    text_.append(part);
-    part = std::string_view(text_.data() + at, part.size());
-  };
-  keep(view_.method);
-  keep(view_.target);
-  keep(view_.peer);
-  for (http::Field field : request.fields) {
-    keep(field.name);
-    keep(field.value);
-    fields_.push_back(field);
-  }
-  keep(view_.body);
-  text_.append(spare, '\0');
-  view_.spare = spare;
-  view_.fields = http::FieldsView(fields_);
-}
-
 Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to,
              const http::Request& request)
     : group_(std::move(group)),
       here_(group_->members[from]),
       there_(group_->members[to]),
-      request_(std::make_unique<const OwnedRequest>(request)),
+      request_(std::make_unique<const http::OwnedRequest>(request)),
       look_here_(*here_.loop, [this] { look_here(); }),
       look_there_(*there_.loop, [this] { look_there(); }) {}
 

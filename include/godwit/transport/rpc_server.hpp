@@ -17,6 +17,7 @@
 #include "godwit/base/function.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/http/access.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/tls.hpp"
@@ -33,6 +34,8 @@ struct RpcHttpOptions {
   /// Who may call. The port is the one that is listened on, and an address beyond the own machine
   /// makes it `wide`.
   http::Access access{};
+  /// Decides who else may call, and says who it is (RpcEndpointOptions::admission).
+  std::shared_ptr<http::Admission> admission{};
   /// If set, only HTTPS or WSS is spoken.
   std::optional<TlsContext> tls{};
   /// Subprotocols of WebSockets, the best first.
