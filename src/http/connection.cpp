@@ -149,7 +149,7 @@ void Connection::refuse_body() noexcept {
   survive([&] {
     respond(503, text_type, "too many large requests are being sent; try again later\n",
             {{"Retry-After", "1"}});
-    go_on_reading();
+    hold_back();
   });
 }
 
@@ -238,10 +238,13 @@ void Connection::flush_now() {
   pumping_ = pumping;
 }
 
+/// Reads on, unless more was sent ahead than is worth keeping, or a decision is awaited.
 void Connection::hold_back() {
-  if (parser_.rest().size() <= most_ahead || paused_ || phase_ == Phase::closed) return;
-  paused_ = true;
-  stream_.pause();
+  if (phase_ == Phase::closed || phase_ == Phase::admitting) return;
+  const bool hold = phase_ != Phase::lingering && parser_.rest().size() > most_ahead;
+  if (hold == paused_) return;
+  paused_ = hold;
+  hold ? stream_.pause() : stream_.resume();
 }
 
 /// The request with what only the connection knows.
@@ -292,7 +295,7 @@ void Connection::decided() {
       asked_ = true;
       pump(true);
     }
-    go_on_reading();
+    hold_back();
   });
 }
 
@@ -322,13 +325,6 @@ void Connection::refuse_request(const Response& response) {
   head_only_ = parser_.request().method == "HEAD";  // not that of the request before
   chunked_ = parser_.takes_chunks();
   answer(response);
-}
-
-/// After nothing was read because a decision was awaited.
-void Connection::go_on_reading() {
-  if (phase_ == Phase::admitting || phase_ == Phase::closed) return;
-  if (phase_ != Phase::lingering && parser_.rest().size() > most_ahead) return;
-  if (std::exchange(paused_, false)) stream_.resume();
 }
 
 /// Runs code of the program: what it throws is answered with 500, if it has not answered, and goes
@@ -616,7 +612,7 @@ void Connection::check_time(TimePoint now) {
       refuse_request({.status = 503,
                       .fields = {{"Content-Type", text_type}, {"Retry-After", "1"}},
                       .body = "it was not decided in time who is calling; try again later\n"});
-      go_on_reading();
+      hold_back();
       break;
     case Phase::idle:
       if (unsent() > 0) break;  // which has a time of its own

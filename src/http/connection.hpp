@@ -84,7 +84,6 @@ class Connection final : public Exchange, private Stream::Handler {
   /// The same with the word. False if it is a refusal.
   bool take_word(Outcome outcome);
   void refuse_request(const Response& response);
-  void go_on_reading();
   template <class F>
   void guarded(F&& run);
   void serve();
