@@ -119,6 +119,7 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
   web.tls = *tls;
   web.endpoint.path = options.path;
   web.endpoint.sse_path = options.sse_path;
+  web.websocket_path = options.websocket_path;
   web.endpoint.health_path = options.health_path;
   if (!options.metrics_path.empty()) {
     web.endpoint.metrics_path = options.metrics_path;
