@@ -267,8 +267,9 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
       const Error* const error = message.error;
       const bool bad = error && (error->code == rpc::code::parse_error ||
                                  error->code == rpc::code::invalid_request);
-      exchange->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(message.begin),
-                        more);
+      int status = bad ? 400 : 200;
+      if (error) status = http::status_of(*error, status, more);
+      exchange->respond(status, json_type, std::string_view(out).substr(message.begin), more);
       exchange = nullptr;
     }
     out.resize(message.begin);

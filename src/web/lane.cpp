@@ -1,6 +1,7 @@
 #include "lane.hpp"
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/response.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/transport/request_facts.hpp"
@@ -86,7 +87,9 @@ void Lane::finish(const rpc::Outbound& message) {
 
 void Lane::answer(std::string_view text, const Error* error) {
   if (!streaming_) {
-    exchange_->respond(status_of(error), json_type, text, more_);
+    int status = status_of(error);
+    if (error) status = http::status_of(*error, status, more_);
+    exchange_->respond(status, json_type, text, more_);
   } else {
     std::string event;
     http::write_event(event, {.data = text});
