@@ -1,7 +1,6 @@
 #include "godwit/web/endpoint.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "endpoint_impl.hpp"
 #include "event_stream.hpp"
@@ -18,6 +17,7 @@
 #include "relay.hpp"
 #include "session_census.hpp"
 #include "session_order.hpp"
+#include "session_places.hpp"
 #include "sse_session.hpp"
 #include "undecided.hpp"
 #include "wire.hpp"
@@ -469,20 +469,16 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
 
 bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& request,
                                http::Exchange& exchange) {
-  if (!group || session.size() < 2) return false;
-  std::size_t owner = 0;
-  const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
-  if (error != std::errc() || end != session.data() + 2) return false;
-  if (owner == shard || owner >= group->members.size()) return false;
-  detail::web::Relay::send(group, shard, owner, request, exchange);
+  using Places = detail::web::SessionPlaces;
+  if (!places) return false;
+  const Places::Where where = places->find(session);
+  if (where.kind != Places::Kind::elsewhere) return false;
+  places->deliver(where.place, request, exchange);
   return true;
 }
 
 std::string Endpoint::Impl::new_session_id() const {
-  static constexpr char digits[] = "0123456789abcdef";
-  // Whose session it is, and then what nobody can guess.
-  std::string id = {digits[shard >> 4 & 15], digits[shard & 15]};
-  return id + detail::web::random_id();
+  return detail::web::session_prefix(shard) + detail::web::random_id();
 }
 
 // Conversations.

@@ -32,6 +32,7 @@ class Lane;
 class Relay;
 class SessionCensus;
 class SessionOrder;
+class SessionPlaces;
 class SseSession;
 struct EndpointGroup;
 struct Undecided;
@@ -112,7 +113,7 @@ struct Endpoint::Impl {
   void end_session(const http::Request& request, http::Exchange& exchange);
   void preflight(const http::Request& request, http::Exchange& exchange);
   void sse(const http::Request& request, http::Exchange& exchange);
-  /// Hands the request to the endpoint that has its session; false if that is this one.
+  /// Hands the request to whoever has its session; false if that is this one, or nobody.
   bool forwarded(std::string_view session, const http::Request& request, http::Exchange& exchange);
   std::string new_session_id() const;
   /// To the era that the message belongs to.
@@ -246,8 +247,9 @@ struct Endpoint::Impl {
   std::unordered_map<std::string, std::unique_ptr<detail::web::SseSession>, detail::web::TextHash,
                      std::equal_to<>>
       sse_sessions;
-  std::shared_ptr<detail::web::EndpointGroup> group;  // null if there is no other
-  std::size_t shard = 0;                              // its place in the group
+  std::shared_ptr<detail::web::EndpointGroup> group;   // null if there is no other
+  std::size_t shard = 0;                               // its place in the group
+  std::unique_ptr<detail::web::SessionPlaces> places;  // of sessions; null if all are here
   std::unordered_set<std::shared_ptr<detail::web::Relay>> relays;
   std::map<std::uint64_t, std::unique_ptr<detail::web::Undecided>> undecided;
   std::size_t undecided_bytes = 0;

@@ -1,8 +1,24 @@
 #include "relay.hpp"
 
+#include <charconv>
+
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
+
+SessionPlaces::Where ThreadPlaces::find(std::string_view session) const {
+  std::size_t owner = 0;
+  if (session.size() < 2) return {};
+  const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
+  if (error != std::errc() || end != session.data() + 2) return {};
+  if (owner >= group_->members.size()) return {};
+  return {.kind = owner == here_ ? Kind::here : Kind::elsewhere, .place = owner};
+}
+
+void ThreadPlaces::deliver(std::uint64_t place, const http::Request& request,
+                           http::Exchange& exchange) {
+  Relay::send(group_, here_, static_cast<std::size_t>(place), request, exchange);
+}
 
 Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to,
              const http::Request& request)

@@ -16,6 +16,7 @@
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/owned_request.hpp"
 #include "godwit/io/wakeup.hpp"
+#include "session_places.hpp"
 
 namespace godwit::inline v0::detail::web {
 
@@ -26,6 +27,21 @@ struct EndpointGroup {
     Loop* loop = nullptr;
   };
   std::vector<Member> members;
+};
+
+/// Sessions on the threads of one server. An id says whose it is.
+class ThreadPlaces final : public SessionPlaces {
+ public:
+  /// As the member of this number sees them.
+  ThreadPlaces(std::shared_ptr<EndpointGroup> group, std::size_t here)
+      : group_(std::move(group)), here_(here) {}
+  Where find(std::string_view session) const override;
+  void deliver(std::uint64_t place, const http::Request& request,
+               http::Exchange& exchange) override;
+
+ private:
+  const std::shared_ptr<EndpointGroup> group_;
+  const std::size_t here_;
 };
 
 class Relay final : public http::Exchange,

@@ -190,6 +190,7 @@ struct WebServer::State {
       Endpoint::Impl& impl = shares[i]->endpoint->impl();
       impl.group = group;
       impl.shard = i;
+      impl.places = std::make_unique<detail::web::ThreadPlaces>(group, i);
       impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
       impl.session_count.join(shares[0]->endpoint->impl().session_count);
       impl.census = shares[0]->endpoint->impl().census;
