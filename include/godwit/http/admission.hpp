@@ -11,7 +11,7 @@
 //   };
 //
 // Owner: whoever asks owns the Decision, which is good during the call; whoever decides later owns
-// the LateDecision. Threads: decide() on the thread of the connection; a LateDecision on any.
+// the LateDecision, which any thread may use. Threads of decide(): those that serve, all at once.
 #pragma once
 
 #include <cstdint>
