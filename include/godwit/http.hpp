@@ -2,10 +2,14 @@
 #pragma once
 
 #include "godwit/http/access.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/http_client.hpp"
 #include "godwit/http/http_server.hpp"
+#include "godwit/http/mux.hpp"
+#include "godwit/http/owned_request.hpp"
+#include "godwit/http/parked_request.hpp"
 #include "godwit/http/proxies.hpp"
 #include "godwit/http/request.hpp"
 #include "godwit/http/request_authorizer.hpp"

@@ -113,6 +113,7 @@ void Connection::take(std::size_t size) {
     return;
   }
   parser_.commit(size);
+  if (phase_ == Phase::admitting) return;
   if (counted_ > 0 && !busy()) {
     server_.make_room_for_bodies();
     if (phase_ == Phase::lingering || phase_ == Phase::closed) return;  // this one gave way
@@ -141,25 +142,31 @@ void Connection::refuse_body() noexcept {
   uncount_body();
   refused_body_ = true;  // later, since its memory may be what is just being read into
   if (phase_ == Phase::lingering) return;
+  undecided_.reset();
   phase_ = Phase::answering;
   keep_ = false;
   head_only_ = false;
   survive([&] {
     respond(503, text_type, "too many large requests are being sent; try again later\n",
             {{"Retry-After", "1"}});
+    hold_back();
   });
 }
 
-void Connection::pump() {
-  if (pumping_ || phase_ == Phase::closed) return;
+void Connection::pump(bool decided) {
+  if (pumping_ || phase_ == Phase::closed || phase_ == Phase::admitting) return;
   pumping_ = true;
   Rollback leave([&] { pumping_ = false; });
   const Limits& limits = server_.options.limits;
   bool ahead = false;
-  while (!busy() && phase_ != Phase::closed && phase_ != Phase::lingering) {
-    if (!has_room()) break;
-    const RequestParser::Event event = parser_.next();
-    if (event == RequestParser::Event::none) {
+  using Event = RequestParser::Event;
+  while (phase_ == Phase::idle || phase_ == Phase::reading) {
+    Event event = body_ ? Event::head : Event::request;  // which waited
+    if (!std::exchange(decided, false)) {
+      if (!has_room()) break;
+      event = parser_.next();
+    }
+    if (event == Event::none) {
       if (parser_.partial()) {
         if (phase_ == Phase::idle) {
           request_deadline_ = server_.now() + limits.http_request_time;
@@ -170,15 +177,16 @@ void Connection::pump() {
       }
       break;
     }
-    if (event == RequestParser::Event::failed) {
+    if (event == Event::failed) {
       failed();
       break;
     }
-    if (event == RequestParser::Event::head) {
+    if (event == Event::head) {
       body_ = true;
       if (phase_ == Phase::idle) request_deadline_ = server_.now() + limits.http_request_time;
       set_phase(Phase::reading, limits.http_body_idle);
-      if (refused_by_head()) break;
+      if (!asked_ && !ask()) break;
+      asked_ = true;
       if (parser_.expects_continue()) {
         out_.text() += "HTTP/1.1 100 Continue\r\n\r\n";
         out_.finish_message();
@@ -187,7 +195,7 @@ void Connection::pump() {
       continue;
     }
     body_ = false;
-    serve();
+    if (std::exchange(asked_, false) || ask()) serve();
     // One request a turn: others must not wait for all that one client sent in advance. The answers
     // still go together.
     ahead = !busy() && phase_ == Phase::idle && !parser_.rest().empty();
@@ -196,7 +204,7 @@ void Connection::pump() {
       break;
     }
   }
-  if (counted_ > 0 && (busy() || !parser_.partial())) {
+  if (counted_ > 0 && phase_ != Phase::admitting && (busy() || !parser_.partial())) {
     parser_.prepare();  // nobody looks at the body any more: gives its memory back
     count_body();
   }
@@ -231,10 +239,13 @@ void Connection::flush_now() {
   pumping_ = pumping;
 }
 
+/// Reads on, unless more was sent ahead than is worth keeping, or a decision is awaited.
 void Connection::hold_back() {
-  if (parser_.rest().size() <= most_ahead || paused_ || phase_ == Phase::closed) return;
-  paused_ = true;
-  stream_.pause();
+  if (phase_ == Phase::closed || phase_ == Phase::admitting) return;
+  const bool hold = phase_ != Phase::lingering && parser_.rest().size() > most_ahead;
+  if (hold == paused_) return;
+  paused_ = hold;
+  hold ? stream_.pause() : stream_.resume();
 }
 
 /// The request with what only the connection knows.
@@ -244,25 +255,77 @@ Request Connection::request() {
   request.peer = peer_;
   request.secure = stream_.secure();
   if (request.secure) request.certificate = stream_.certificate();
+  request.access_checked = access_checked_;
+  request.admitted = has_admitted_ ? &admitted_ : nullptr;
   return request;
 }
 
-bool Connection::refused_by_head() {
-  std::optional<Response> refusal;
-  guarded([&] { refusal = server_.handler.on_head(request()); });
-  if (!refusal) return busy() || phase_ == Phase::lingering;
-  phase_ = Phase::answering;
-  keep_ = false;
-  head_only_ = parser_.request().method == "HEAD";  // not that of the request before
-  respond_whole(*refusal);
-  return true;
+bool Connection::ask() {
+  phase_ = Phase::reading;
+  access_checked_ = has_admitted_ = false;
+  Decision decision;
+  guarded([&] { server_.handler.on_head(request(), decision); });
+  if (phase_ != Phase::reading) return false;  // it threw, or the server was destroyed
+  access_checked_ = decision.access_checked();
+  PendingDecision pending = decision.pending();
+  if (!pending) return take_word(std::move(decision.outcome()));
+  wait_for(std::move(pending));
+  return false;
 }
 
-void Connection::respond_whole(const Response& response) {
-  const auto type = response.fields.find("Content-Type");
-  Fields more = response.fields;
-  more.remove("Content-Type");
-  respond(response.status, type.value_or(std::string_view()), response.body, more);
+void Connection::wait_for(PendingDecision pending) {
+  auto undecided = std::make_unique<Undecided>(server_.loop, [this] { decided(); });
+  undecided->pending = std::move(pending);
+  Wakeup& wake = undecided->wake;
+  if (!undecided->pending.wait([&wake] { wake.signal(); })) wake.signal();
+  undecided_ = std::move(undecided);
+  set_phase(Phase::admitting, server_.options.limits.admission_time);
+  if (std::exchange(paused_, true)) return;
+  stream_.pause();
+}
+
+void Connection::decided() {
+  if (phase_ != Phase::admitting) return;
+  survive([&] {
+    Outcome outcome = undecided_->pending.take();
+    undecided_.reset();
+    phase_ = Phase::reading;
+    if (take_word(std::move(outcome))) {
+      // The time that it took is not the client's.
+      if (body_) set_phase(Phase::reading, server_.options.limits.http_body_idle);
+      asked_ = true;
+      pump(true);
+    }
+    hold_back();
+  });
+}
+
+bool Connection::take_word(Outcome outcome) {
+  switch (outcome.kind) {
+    case Outcome::Kind::passed:
+      return true;
+    case Outcome::Kind::admitted:
+      admitted_ = std::move(outcome.admitted);
+      has_admitted_ = true;
+      return true;
+    case Outcome::Kind::refused:
+      refuse_request(outcome.refusal);
+      return false;
+    default:
+      server_.options.log.limited(LogLevel::error,
+                                  "an HTTP handler said nothing about the head of a request");
+      refuse_request({.status = 500, .fields = {}, .body = "internal error\n"});
+      return false;
+  }
+}
+
+/// The connection can go on after it only if nothing is left of the request.
+void Connection::refuse_request(const Response& response) {
+  phase_ = Phase::answering;
+  keep_ = !std::exchange(body_, false) && parser_.keep_alive() && !server_.draining;
+  head_only_ = parser_.request().method == "HEAD";  // not that of the request before
+  chunked_ = parser_.takes_chunks();
+  answer(response);
 }
 
 /// Runs code of the program: what it throws is answered with 500, if it has not answered, and goes
@@ -300,6 +363,7 @@ void Connection::serve() {
   if (parser_.wants_upgrade() && parsed.fields.lists("Upgrade", "websocket")) {
     return guarded([&] { upgrade(); });
   }
+  if (has_admitted_) answer_fields_ = std::exchange(admitted_.fields, {});
   guarded([&] { server_.handler.on_request(request(), *this); });
 }
 
@@ -318,7 +382,10 @@ void Connection::upgrade() {
     server_.options.log.caught("an HTTP handler threw after it took a stream");
   }
   if (phase_ == Phase::closed) return;  // the server was destroyed meanwhile
-  if (stream_ && refusal) return respond_whole(*refusal);
+  if (stream_ && refusal) {
+    if (has_admitted_) answer_fields_ = std::exchange(admitted_.fields, {});
+    return answer(*refusal);
+  }
   phase_ = Phase::closed;  // the stream is somebody else's now
   server_.remove(*this);
 }
@@ -340,6 +407,7 @@ void Connection::write_head(int status, std::string_view type, std::size_t lengt
     out += "\r\n";
   }
   if (!more.empty()) more.write(out);
+  if (!answer_fields_.empty()) answer_fields_.write(out);
   if (!keep_) {
     out += "Connection: close\r\n";
   } else if (!chunked_) {
@@ -415,6 +483,7 @@ void Connection::abort() {
 
 void Connection::answered() {
   owner_ = nullptr;
+  if (!answer_fields_.empty()) answer_fields_ = {};
   set_phase(Phase::idle, server_.options.limits.http_keep_alive);
   if (!keep_) phase_ = Phase::lingering;
   if (pumping_) return;  // which goes on with the next request and writes all answers at once
@@ -457,6 +526,7 @@ void Connection::on_writable() {
     flush();
     if (blocked_ || broken_ || phase_ == Phase::closed) return;
     if (busy()) return tell_drained();
+    if (phase_ == Phase::admitting) return;
     if (std::exchange(paused_, false)) stream_.resume();
     pump();
   });
@@ -473,7 +543,7 @@ void Connection::on_end(const Result<void>& how) {
 /// The client has said all. What it asked for is still written, but nobody waits for a handler.
 void Connection::end_after_answers() noexcept {
   if (phase_ == Phase::closed) return;
-  if (busy() || unsent() == 0) return close();
+  if (busy() || phase_ == Phase::admitting || unsent() == 0) return close();
   if (waits_for_room()) return;  // there is more to answer, once the client has read
   phase_ = Phase::lingering;
   keep_ = false;
@@ -488,6 +558,7 @@ void Connection::later(Later what) noexcept {
 void Connection::close() noexcept {
   if (phase_ == Phase::closed) return;
   phase_ = Phase::closed;
+  undecided_.reset();
   if (stream_) stream_.close();
   Owner* const owner = std::exchange(owner_, nullptr);
   ServerState& server = server_;
@@ -525,6 +596,17 @@ void Connection::check_time(TimePoint now) {
         head_only_ = false;
         respond(408, text_type, "the request did not arrive in time\n", {});
       }
+      break;
+    case Phase::admitting:
+      if (now < deadline_) break;
+      undecided_.reset();
+      phase_ = Phase::reading;
+      server_.options.log.limited(LogLevel::warning,
+                                  "nobody decided in time whether a request may be let in");
+      refuse_request({.status = 503,
+                      .fields = {{"Content-Type", text_type}, {"Retry-After", "1"}},
+                      .body = "it was not decided in time who is calling; try again later\n"});
+      hold_back();
       break;
     case Phase::idle:
       if (unsent() > 0) break;  // which has a time of its own

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "godwit/http/admission.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/request_parser.hpp"
 #include "godwit/http/response.hpp"
@@ -55,6 +56,7 @@ class Connection final : public Exchange, private Stream::Handler {
   enum class Phase : std::uint8_t {
     idle,       // between requests
     reading,    // a request has begun
+    admitting,  // its head waits for a decision; nothing is read meanwhile
     answering,  // a handler has it
     streaming,  // and is sending its answer in pieces
     lingering,  // everything is said; what still comes is thrown away
@@ -69,14 +71,20 @@ class Connection final : public Exchange, private Stream::Handler {
 
   bool busy() const noexcept { return phase_ == Phase::answering || phase_ == Phase::streaming; }
   void take(std::size_t size);
-  void pump();
+  /// Goes through what has come. `decided`: the request that waited for a decision goes on.
+  void pump(bool decided = false);
   bool has_room();
   bool waits_for_room() const noexcept;
   void flush_now();
   void hold_back();
   Request request();
-  bool refused_by_head();
-  void respond_whole(const Response& response);
+  /// Asks whether the request may go on. False if it may not, or not yet.
+  bool ask();
+  void wait_for(PendingDecision pending);
+  void decided();
+  /// The same with the word. False if it is a refusal.
+  bool take_word(Outcome outcome);
+  void refuse_request(const Response& response);
   template <class F>
   void guarded(F&& run);
   void serve();
@@ -100,6 +108,13 @@ class Connection final : public Exchange, private Stream::Handler {
   void survive(F&& run) noexcept;
   void set_phase(Phase phase, Duration limit);
 
+  /// What is needed while a decision is awaited.
+  struct Undecided {
+    Undecided(Loop& loop, Function<void()> work) : wake(loop, std::move(work)) {}
+    Wakeup wake;
+    PendingDecision pending;  // goes first: it signals the other
+  };
+
   ServerState& server_;
   Stream stream_;
   RequestParser parser_;
@@ -122,6 +137,12 @@ class Connection final : public Exchange, private Stream::Handler {
   bool end_seen_ = false;                                 // nothing more comes in
   bool said_last_ = false;                                // everything is written, and will be
   bool body_ = false;                                     // the head of the request is there
+  bool asked_ = false;                                    // and was let in
+  bool access_checked_ = false;                           // by whoever let it in
+  bool has_admitted_ = false;                             // it has something to say of the sender:
+  Admitted admitted_;                                     // this
+  Fields answer_fields_;                                  // for the answer, by the same
+  std::unique_ptr<Undecided> undecided_;                  // while admitting
   bool refused_body_ = false;                             // its memory is to be given back
   std::size_t counted_ = 0;                               // in body_bytes_
   std::list<Connection*>::iterator large_;                // if it is more than none

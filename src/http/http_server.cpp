@@ -11,7 +11,7 @@ namespace godwit::inline v0::http {
 
 Handler::~Handler() = default;
 
-std::optional<Response> Handler::on_head(const Request&) { return std::nullopt; }
+void Handler::on_head(const Request&, Decision& decision) { decision.pass(); }
 
 std::optional<Response> Handler::on_upgrade(const Request&, Stream&, std::string_view) {
   return Response{.status = 426, .fields = {}, .body = {}};

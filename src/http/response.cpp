@@ -1,5 +1,7 @@
 #include "godwit/http/response.hpp"
 
+#include <algorithm>
+
 namespace godwit::inline v0::http {
 
 // The registry of IANA, without what is marked as unused there.
@@ -128,6 +130,19 @@ std::string_view reason_of(int status) noexcept {
     default:
       return "Unknown";
   }
+}
+
+int status_of(const Error& error, int otherwise, Fields& fields) {
+  if (!error.http) return otherwise;
+  // What whoever sends the response says itself.
+  static constexpr std::string_view own[] = {
+      "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Date", "Upgrade"};
+  for (const auto& [name, value] : error.http->fields) {
+    const bool taken = std::ranges::any_of(own, [&](auto each) { return same_name(each, name); });
+    if (!taken && is_token(name) && is_field_value(value)) fields.add(name, value);
+  }
+  const int status = error.http->status;
+  return status >= 400 && status <= 599 ? status : otherwise;
 }
 
 }  // namespace godwit::inline v0::http

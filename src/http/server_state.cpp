@@ -24,7 +24,7 @@ constexpr int tries_for_room = 16;
 Duration tick_of(const Limits& limits) {
   const Duration shortest =
       std::min({limits.http_header_time, limits.http_body_idle, limits.http_request_time,
-                limits.http_keep_alive, limits.write_stall});
+                limits.admission_time, limits.http_keep_alive, limits.write_stall});
   return std::clamp<Duration>(shortest / 4, std::chrono::milliseconds(5), std::chrono::seconds(1));
 }
 

@@ -119,6 +119,7 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
   web.tls = *tls;
   web.endpoint.path = options.path;
   web.endpoint.sse_path = options.sse_path;
+  web.websocket_path = options.websocket_path;
   web.endpoint.health_path = options.health_path;
   if (!options.metrics_path.empty()) {
     web.endpoint.metrics_path = options.metrics_path;
@@ -139,6 +140,10 @@ Result<void> serve_http(Server& server, const ServeOptions& options) {
   if (!made) return std::move(made).error();
   listening.emplace(*std::move(made));
   std::cerr << "listening on " << listening->url() << std::endl;
+  if (!web.websocket_path.empty()) {
+    std::cerr << "and on " << (web.tls ? "wss://" : "ws://") << listening->address()
+              << web.websocket_path << std::endl;
+  }
   if (!is_loopback(address->host)) {
     std::cerr << "anybody who can reach this address can call the server"
               << (web.tls ? "" : ", and read along") << std::endl;

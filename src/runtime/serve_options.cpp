@@ -60,6 +60,8 @@ constexpr Option known[] = {
      [](Options& o, const std::string& v) { return set_path(o.path, v); }},
     {"--sse", true, With::http,
      [](Options& o, const std::string& v) { return set_path(o.sse_path, v); }},
+    {"--websocket", true, With::http,
+     [](Options& o, const std::string& v) { return set_path(o.websocket_path, v); }},
     {"--health", true, With::http,
      [](Options& o, const std::string& v) { return set_path(o.health_path, v); }},
     {"--metrics", true, With::http,
@@ -155,6 +157,7 @@ std::string_view ServeOptions::usage() noexcept {
          "  --tls-key FILE       its private key\n"
          "With --http:\n"
          "  --sse PATH           serve the transport of 2024 there, too\n"
+         "  --websocket PATH     take WebSockets there, too (subprotocol mcp)\n"
          "  --trusted-proxy IP   believe what this address says in X-Forwarded-For\n"
          "  --threads N          serve on N threads (1)\n"
          "  --era ERA            clients to serve: both (the default), stateful or stateless\n"

@@ -17,6 +17,7 @@ struct ServeOptions {
   std::string target{};
   std::string path = "/mcp";
   std::string sse_path{};
+  std::string websocket_path{};
   std::string health_path{};
   std::string metrics_path{};
   std::string certificate{};

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <list>
+#include <new>
 #include <utility>
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/parked_request.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/error_code.hpp"
@@ -33,6 +35,11 @@ http::Response refused(int status, std::string_view why, http::Fields fields = {
           .body = error_text(rpc::code::invalid_request, why)};
 }
 
+http::Response too_late() {
+  return refused(503, "it was not decided in time who is calling; try again later",
+                 {{"Retry-After", "1"}});
+}
+
 }  // namespace
 
 struct RpcEndpoint::State {
@@ -42,7 +49,11 @@ struct RpcEndpoint::State {
         router(std::move(router_)),
         peer(std::move(peer_)),
         options(std::move(options_)),
-        sweep(loop_, [this] { gone.clear(); }),
+        sweep(loop_,
+              [this] {
+                gone.clear();
+                gone_undecided.clear();
+              }),
         last(loop_, [] {}) {}
 
   Loop& loop;
@@ -52,21 +63,30 @@ struct RpcEndpoint::State {
   std::list<std::unique_ptr<Lane>> busy;
   std::list<std::unique_ptr<Lane>> idle;
   std::list<std::unique_ptr<Lane>> gone;  // until nothing of them is on the stack
+  std::list<std::unique_ptr<Undecided>> undecided;
+  std::list<std::unique_ptr<Undecided>> gone_undecided;  // likewise
+  std::size_t undecided_bytes = 0;
   Wakeup sweep;
   Wakeup last;  // keeps this until nothing of it is on the stack
   bool draining = false;
 
   http::Fields fields_for(const http::Request& request) const {
     http::Fields fields;
+    if (request.admitted) fields = request.admitted->fields;
     if (const std::string_view origin = options.access.listed_origin(request); !origin.empty()) {
       fields.add("Access-Control-Allow-Origin", origin);
       fields.add("Vary", "Origin");
+      if (options.admission) {
+        fields.add("Access-Control-Expose-Headers", http::admission_fields);
+      }
     }
     return fields;
   }
 
-  std::optional<http::Response> not_for_you(const http::Request& request) const {
-    if (const auto why = options.access.refusal(request)) return refused(403, *why);
+  std::optional<http::Response> not_for_you(const http::Request& request, bool checked) const {
+    if (!checked) {
+      if (const auto why = options.access.refusal(request)) return refused(403, *why);
+    }
     if (!options.path.empty() && !request.is_at(options.path))
       return refused(404, "nothing is served at this path");
     return std::nullopt;
@@ -74,7 +94,6 @@ struct RpcEndpoint::State {
 
   /// Why a request is not answered by a peer.
   std::optional<http::Response> refusal(const http::Request& request) const {
-    if (auto why = not_for_you(request)) return why;
     if (request.method == "OPTIONS" && !options.access.origins.empty()) {
       http::Fields fields;
       if (!options.access.listed_origin(request).empty()) {
@@ -92,16 +111,72 @@ struct RpcEndpoint::State {
     if (!request.is_type(json_type))
       return refused(415, "the Content-Type must be application/json");
     if (draining) return refused(503, "the server is shutting down", {{"Retry-After", "1"}});
-    if (busy.size() >= peer.limits.process_in_flight) {
-      return refused(503, "busy: too many requests are in flight; try again later",
-                     {{"Retry-After", "1"}});
-    }
+    if (busy.size() + undecided.size() >= peer.limits.process_in_flight) return too_busy();
     return std::nullopt;
   }
+  static http::Response too_busy() {
+    return refused(503, "busy: too many requests are in flight; try again later",
+                   {{"Retry-After", "1"}});
+  }
 
+  /// Before its body is read: nothing is worth reading that will be refused.
+  void decide(const http::Request& head, http::Decision& decision) const {
+    if (!options.access.origins.empty()) decision.set_refusal_fields(fields_for(head));
+    if (auto why = not_for_you(head, decision.access_checked())) {
+      return decision.refuse(*std::move(why));
+    }
+    decision.set_access_checked();
+    const bool upgrade = options.on_websocket && head.fields.lists("Upgrade", "websocket");
+    if (!upgrade) {
+      if (auto why = refusal(head)) return decision.refuse(*std::move(why));
+    }
+    if (!options.admission) return decision.admit();
+    options.admission->decide(head, decision);
+  }
+
+  void run(const http::Request& request, http::Exchange& exchange);
+  void admit(const http::Request& request, http::Exchange& exchange);
+  void park(const http::Request& request, http::Exchange& exchange, http::PendingDecision pending);
   Lane& lane();
   void settle(Lane& lane) noexcept;
   void end() noexcept;
+};
+
+/// A request that waits for a decision, on an HTTP stack that did not ask by itself.
+struct RpcEndpoint::Undecided {
+  Undecided(State& state_, const http::Request& request, http::Exchange& exchange)
+      : state(state_),
+        parked(request, exchange, [this] { leave(); }),
+        timer(state_.loop),
+        wake(state_.loop, [this] { answer(pending.take()); }) {}
+
+  /// It does not wait any more. It may be on the stack.
+  void leave() noexcept {
+    state.undecided_bytes -= parked.request().size();
+    state.gone_undecided.splice(state.gone_undecided.end(), state.undecided, place);
+    state.sweep.signal();
+  }
+  void answer(http::Outcome outcome) noexcept {
+    http::Exchange* const exchange = parked.take();
+    if (!exchange) return;
+    leave();
+    try {
+      if (outcome.kind == http::Outcome::Kind::refused) return exchange->answer(outcome.refusal);
+      if (outcome.kind != http::Outcome::Kind::admitted) return exchange->respond(500, {}, {});
+      parked.request().set(std::move(outcome));
+      state.run(parked.request().view(), *exchange);
+    } catch (...) {
+      state.peer.log.caught("a request is given up");
+      exchange->abort();
+    }
+  }
+
+  State& state;
+  http::ParkedRequest parked;
+  Timer timer;
+  Wakeup wake;
+  std::list<std::unique_ptr<Undecided>>::iterator place;
+  http::PendingDecision pending;  // goes first: it signals the others
 };
 
 /// Carries one request at a time to its own peer, and the answer back.
@@ -192,8 +267,9 @@ struct RpcEndpoint::Lane final : rpc::Output, http::Exchange::Owner {
       const Error* const error = message.error;
       const bool bad = error && (error->code == rpc::code::parse_error ||
                                  error->code == rpc::code::invalid_request);
-      exchange->respond(bad ? 400 : 200, json_type, std::string_view(out).substr(message.begin),
-                        more);
+      int status = bad ? 400 : 200;
+      if (error) status = http::status_of(*error, status, more);
+      exchange->respond(status, json_type, std::string_view(out).substr(message.begin), more);
       exchange = nullptr;
     }
     out.resize(message.begin);
@@ -246,6 +322,7 @@ void RpcEndpoint::State::settle(Lane& lane) noexcept {
 
 /// The end of the endpoint: no handler is heard any more.
 void RpcEndpoint::State::end() noexcept {
+  undecided.clear();
   while (!busy.empty()) {
     Lane& lane = *busy.front();
     lane.give_up(0);
@@ -265,30 +342,82 @@ RpcEndpoint::~RpcEndpoint() {
   state.last.signal(std::move(state_));
 }
 
-std::optional<http::Response> RpcEndpoint::on_head(const http::Request& request) {
-  // Nothing is worth reading that will be refused.
-  return state_->refusal(request);
+void RpcEndpoint::State::run(const http::Request& request, http::Exchange& exchange) {
+  if (auto why = refusal(request)) {
+    for (const auto& [name, value] : fields_for(request)) why->fields.add(name, value);
+    return exchange.answer(*why);
+  }
+  lane().run(request, exchange);
+}
+
+/// Of a stack that did not ask when it had the head.
+void RpcEndpoint::State::admit(const http::Request& request, http::Exchange& exchange) {
+  http::Decision decision;
+  if (request.access_checked) decision.set_access_checked();
+  try {
+    decide(request, decision);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    peer.log.caught("an admission threw");
+    return exchange.respond(500, {}, {});
+  }
+  if (http::PendingDecision pending = decision.pending()) {
+    return park(request, exchange, std::move(pending));
+  }
+  http::Outcome& outcome = decision.outcome();
+  if (outcome.kind == http::Outcome::Kind::refused) return exchange.answer(outcome.refusal);
+  if (outcome.kind != http::Outcome::Kind::admitted) return exchange.respond(500, {}, {});
+  http::Request admitted = request;
+  admitted.admitted = &outcome.admitted;
+  run(admitted, exchange);
+}
+
+void RpcEndpoint::State::park(const http::Request& request, http::Exchange& exchange,
+                              http::PendingDecision pending) {
+  if (undecided_bytes + request.body.size() > peer.limits.process_body_bytes) {
+    return exchange.answer(too_busy());
+  }
+  undecided.push_back(std::make_unique<Undecided>(*this, request, exchange));
+  Undecided& waiting = *undecided.back();
+  waiting.place = std::prev(undecided.end());
+  undecided_bytes += waiting.parked.request().size();
+  Rollback failed([&] {  // whoever called then answers the exchange, or ends it
+    waiting.parked.take();
+    waiting.leave();
+  });
+  waiting.timer.start(peer.limits.admission_time, [&waiting] {
+    waiting.answer({.kind = http::Outcome::Kind::refused, .admitted = {}, .refusal = too_late()});
+  });
+  waiting.pending = std::move(pending);
+  if (!waiting.pending.wait([&waiting] { waiting.wake.signal(); })) waiting.wake.signal();
+  failed.dismiss();
+}
+
+void RpcEndpoint::on_head(const http::Request& head, http::Decision& decision) {
+  state_->decide(head, decision);
 }
 
 void RpcEndpoint::on_request(const http::Request& request, http::Exchange& exchange) {
-  if (const auto refusal = state_->refusal(request)) {
-    http::Fields more = state_->fields_for(request);
-    std::string_view type;
-    for (const auto& [name, value] : refusal->fields) {
-      if (http::same_name(name, "Content-Type")) {
-        type = value;
-      } else {
-        more.add(name, value);
-      }
-    }
-    return exchange.respond(refusal->status, type, refusal->body, more);
-  }
-  state_->lane().run(request, exchange);
+  const auto state = state_;  // the admission may destroy the endpoint
+  request.admitted ? state->run(request, exchange) : state->admit(request, exchange);
 }
 
 std::optional<http::Response> RpcEndpoint::on_upgrade(const http::Request& request, Stream& stream,
                                                       std::string_view rest) {
-  if (auto refusal = state_->not_for_you(request)) return refusal;
+  if (!request.admitted) {
+    http::Decision decision;
+    if (request.access_checked) decision.set_access_checked();
+    state_->decide(request, decision);
+    // Nothing can wait here: whoever brings upgrades has to ask when it has the head.
+    if (decision.pending()) return too_late();
+    http::Outcome& outcome = decision.outcome();
+    if (outcome.kind == http::Outcome::Kind::refused) return std::move(outcome.refusal);
+    if (outcome.kind != http::Outcome::Kind::admitted) return http::Response{.status = 500};
+    http::Request admitted = request;
+    admitted.admitted = &outcome.admitted;
+    return on_upgrade(admitted, stream, rest);
+  }
   if (!state_->options.on_websocket) {
     return refused(400, "this address takes no upgrade to another protocol");
   }
@@ -307,7 +436,9 @@ std::optional<http::Response> RpcEndpoint::on_upgrade(const http::Request& reque
 
 void RpcEndpoint::set_port(std::uint16_t port) noexcept { state_->options.access.port = port; }
 
-std::size_t RpcEndpoint::in_flight() const noexcept { return state_->busy.size(); }
+std::size_t RpcEndpoint::in_flight() const noexcept {
+  return state_->busy.size() + state_->undecided.size();
+}
 
 void RpcEndpoint::drain() {
   state_->draining = true;

@@ -26,7 +26,7 @@ struct Front {
       : endpoint(loop, std::move(router), options, std::move(what)) {}
 
   RpcEndpoint endpoint;
-  std::optional<http::HttpServer> http;
+  std::optional<http::HttpServer> http;  // none if somebody else listens
   bool drained = false;
 };
 
@@ -53,6 +53,7 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
   std::vector<std::unique_ptr<Front>> fronts;
   std::vector<std::unique_ptr<Clients>> clients;  // one for each listener, and one for the rest
   Clients* served = nullptr;                      // those of serve()
+  Clients* guests = nullptr;                      // those of websocket_handler()
   std::optional<Error> stdio_failure;
   Function<void()> done;
   Wakeup tell_closed;
@@ -84,16 +85,27 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
     if (closing) connection.close();
   }
 
-  Result<std::string> add_front(const Address& address, const RpcHttpOptions& given, bool ws) {
-    Clients* const sockets = ws ? &new_clients() : nullptr;
+  std::unique_ptr<Front> make_front(const RpcHttpOptions& given, Clients* sockets) {
     RpcEndpointOptions what{.path = given.path,
                             .access = given.access,
-                            .post = !ws,
-                            .on_websocket = ws ? acceptor(*sockets) : nullptr,
+                            .admission = given.admission,
+                            .post = sockets == nullptr,
+                            .on_websocket = sockets ? acceptor(*sockets) : nullptr,
                             .protocols = given.protocols,
                             .room = room};
-    what.access.wide = what.access.wide || !is_loopback(address.host);
-    auto front = std::make_unique<Front>(loop, router, options, std::move(what));
+    return std::make_unique<Front>(loop, router, options, std::move(what));
+  }
+
+  http::Handler& add_handler(const RpcHttpOptions& given) {
+    if (!guests) guests = &new_clients();
+    fronts.push_back(make_front(given, guests));
+    return fronts.back()->endpoint;
+  }
+
+  Result<std::string> add_front(const Address& address, RpcHttpOptions given, bool ws) {
+    Clients* const sockets = ws ? &new_clients() : nullptr;
+    given.access.wide = given.access.wide || !is_loopback(address.host);
+    auto front = make_front(given, sockets);
     http::HttpServerOptions settings{
         .limits = options.limits, .log = options.log, .share_port = false, .tls = given.tls};
     if (ws) {
@@ -112,6 +124,10 @@ struct RpcServer::State : std::enable_shared_from_this<State> {
 
   void drain(Front& front) {
     front.endpoint.drain();
+    if (!front.http) {
+      front.drained = true;
+      return;
+    }
     front.http->drain(
         [weak = weak_from_this(), raw = &front] {
           const auto self = weak.lock();
@@ -178,6 +194,12 @@ Result<std::string> RpcServer::listen_http(const Address& address, const RpcHttp
 Result<std::string> RpcServer::listen_ws(const Address& address, const RpcHttpOptions& options) {
   return state_->add_front(address, options, true);
 }
+
+http::Handler& RpcServer::websocket_handler(const RpcHttpOptions& options) {
+  return state_->add_handler(options);
+}
+
+bool RpcServer::make_room() { return state_->guests && state_->guests->make_room(); }
 
 Result<void> RpcServer::serve_stdio(Framing framing) {
   auto transport = StdioTransport::open(state_->loop, framing, state_->options.limits);

@@ -7,6 +7,7 @@
 
 #include "godwit/base/base64.hpp"
 #include "godwit/base/random.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/transport/websocket.hpp"
 
@@ -128,6 +129,7 @@ std::string handshake_answer(const http::Request& request, std::string_view prot
              websocket_accept(request.fields.find("Sec-WebSocket-Key").value_or("")));
   if (!protocol.empty()) fields.add("Sec-WebSocket-Protocol", protocol);
   fields.write(out);
+  if (request.admitted) request.admitted->fields.write(out);
   out += "\r\n";
   return out;
 }

@@ -1,7 +1,6 @@
 #include "godwit/web/endpoint.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "endpoint_impl.hpp"
 #include "event_stream.hpp"
@@ -18,7 +17,9 @@
 #include "relay.hpp"
 #include "session_census.hpp"
 #include "session_order.hpp"
+#include "session_places.hpp"
 #include "sse_session.hpp"
+#include "undecided.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0 {
@@ -150,6 +151,7 @@ void Endpoint::Impl::close() noexcept {
   }
   for (const auto& [id, session] : sse_sessions) session->fail();
   for (const auto& lane : busy_lanes) lane->fail();
+  while (!undecided.empty()) unpark(undecided.begin()->first);
   while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
 }
 
@@ -157,11 +159,13 @@ void Endpoint::Impl::close() noexcept {
 
 http::Fields Endpoint::Impl::fields_for(const http::Request& request) const {
   http::Fields fields;
+  if (request.admitted) fields = request.admitted->fields;
   if (options.access.origins.empty()) return fields;
   fields.add("Vary", "Origin");
   if (const std::string_view origin = options.access.listed_origin(request); !origin.empty()) {
     fields.add("Access-Control-Allow-Origin", origin);
     fields.add("Access-Control-Expose-Headers", mcp::header::session);
+    if (options.admission) fields.add("Access-Control-Expose-Headers", http::admission_fields);
   }
   return fields;
 }
@@ -180,11 +184,10 @@ void Endpoint::Impl::refuse(const http::Request& request, http::Exchange& exchan
          Error{.code = rpc::code::invalid_request, .message = std::move(message)}, more);
 }
 
-void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchange) {
+void Endpoint::Impl::serve(const http::Request& request, http::Exchange& exchange) {
   const auto bad = [&](int status, std::string_view message, const http::Fields& more = {}) {
     refuse(request, exchange, status, std::string(message), more);
   };
-  if (const auto why = options.access.refusal(request)) return bad(403, *why);
   if (!options.health_path.empty() && request.path() == options.health_path) {
     return exchange.respond(draining ? 503 : 200, "text/plain", draining ? "draining\n" : "ok\n");
   }
@@ -334,12 +337,6 @@ void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
   const auto last = sse_sessions.extract(sse_sessions.find(session.id()));
 }
 
-rpc::Facts Endpoint::Impl::facts_of(const http::Request& request) const {
-  rpc::Facts facts = godwit::facts_of(request);
-  if (options.identify) facts.identity = options.identify(request);
-  return facts;
-}
-
 HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exchange& exchange,
                                         rpc::Facts& facts) {
   const auto id = request.fields.find(mcp::header::session);
@@ -472,20 +469,16 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
 
 bool Endpoint::Impl::forwarded(std::string_view session, const http::Request& request,
                                http::Exchange& exchange) {
-  if (!group || session.size() < 2) return false;
-  std::size_t owner = 0;
-  const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
-  if (error != std::errc() || end != session.data() + 2) return false;
-  if (owner == shard || owner >= group->members.size()) return false;
-  detail::web::Relay::send(group, shard, owner, request, exchange);
+  using Places = detail::web::SessionPlaces;
+  if (!places) return false;
+  const Places::Where where = places->find(session);
+  if (where.kind != Places::Kind::elsewhere) return false;
+  places->deliver(where.place, request, exchange);
   return true;
 }
 
 std::string Endpoint::Impl::new_session_id() const {
-  static constexpr char digits[] = "0123456789abcdef";
-  // Whose session it is, and then what nobody can guess.
-  std::string id = {digits[shard >> 4 & 15], digits[shard & 15]};
-  return id + random_hex();
+  return detail::web::session_prefix(shard) + random_hex();
 }
 
 // Conversations.
@@ -545,10 +538,10 @@ void Endpoint::on_request(const http::Request& request, http::Exchange& exchange
   impl_->handle(request, exchange);
 }
 
-std::optional<http::Response> Endpoint::on_head(const http::Request& request) {
-  // Nothing is worth reading from someone who may not call.
-  if (!impl_->options.access.refusal(request)) return std::nullopt;
-  return http::Response{.status = 403, .fields = {}, .body = {}};
+void Endpoint::on_head(const http::Request& head, http::Decision& decision) {
+  if (!impl_->options.admission) return impl_->decide(head, decision);
+  const Impl::Entered entered(*impl_);  // the admission may destroy the Endpoint
+  impl_->decide(head, decision);
 }
 
 std::optional<TimePoint> Endpoint::next_deadline() const {
@@ -562,7 +555,9 @@ void Endpoint::expire(TimePoint now) {
   // Not more than there are now, so that this ends whatever is armed anew.
   for (std::size_t most = impl.deadlines.size(); most > 0 && !impl.orphaned; --most) {
     if (impl.deadlines.empty() || impl.deadlines.begin()->first > now) break;
-    Conversation& due = *impl.conversations.at(impl.deadlines.begin()->second);
+    const std::uint64_t number = impl.deadlines.begin()->second;
+    if (impl.undecided_for_too_long(number)) continue;
+    Conversation& due = *impl.conversations.at(number);
     impl.survive(due, [&] { due.expire(now); });
   }
 }
@@ -575,7 +570,10 @@ void Endpoint::process() {
     const auto number = impl.ready->take();
     if (!number) break;
     const auto found = impl.conversations.find(*number);
-    if (found == impl.conversations.end()) continue;
+    if (found == impl.conversations.end()) {
+      impl.decided(*number);
+      continue;
+    }
     Conversation& conversation = *found->second;
     impl.survive(conversation, [&] {
       conversation.peer().process();

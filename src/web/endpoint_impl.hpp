@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -31,8 +32,10 @@ class Lane;
 class Relay;
 class SessionCensus;
 class SessionOrder;
+class SessionPlaces;
 class SseSession;
 struct EndpointGroup;
+struct Undecided;
 
 /// The place of a conversation in the list of those that have mail.
 struct ReadyPlace {
@@ -103,12 +106,14 @@ struct Endpoint::Impl {
   // Requests.
 
   void handle(const http::Request& request, http::Exchange& exchange);
+  /// The same for one that was let in.
+  void serve(const http::Request& request, http::Exchange& exchange);
   void post(const http::Request& request, http::Exchange& exchange);
   void get(const http::Request& request, http::Exchange& exchange);
   void end_session(const http::Request& request, http::Exchange& exchange);
   void preflight(const http::Request& request, http::Exchange& exchange);
   void sse(const http::Request& request, http::Exchange& exchange);
-  /// Hands the request to the endpoint that has its session; false if that is this one.
+  /// Hands the request to whoever has its session; false if that is this one, or nobody.
   bool forwarded(std::string_view session, const http::Request& request, http::Exchange& exchange);
   std::string new_session_id() const;
   /// To the era that the message belongs to.
@@ -120,8 +125,6 @@ struct Endpoint::Impl {
   /// none, or it is another one's, which has been answered then.
   detail::web::HttpSession* session_of(const http::Request& request, http::Exchange& exchange,
                                        rpc::Facts& facts);
-  /// What is known about the messages in a request.
-  rpc::Facts facts_of(const http::Request& request) const;
   /// Answers with an error, under the id of the message if it has one.
   void refuse(const http::Request& request, http::Exchange& exchange, int status, Error error,
               const http::Fields& more = {}, json::View message = {});
@@ -137,6 +140,23 @@ struct Endpoint::Impl {
                 std::size_t in_flight);
   /// Fields that every answer to this request carries.
   http::Fields fields_for(const http::Request& request) const;
+
+  // Admission, in endpoint_admission.cpp.
+
+  /// Whether the request may go on.
+  void decide(const http::Request& head, http::Decision& decision);
+  /// What came of it: serves the request, or refuses it.
+  void go_on(const http::Request& request, http::Exchange& exchange, const http::Outcome& outcome);
+  void park(const http::Request& request, http::Exchange& exchange, http::PendingDecision pending);
+  /// The request of this number is not waited for any more; null if there is none.
+  std::unique_ptr<detail::web::Undecided> unpark(std::uint64_t number) noexcept;
+  /// It was decided about the request of this number, or it is too late for that. False if no
+  /// request that waits has it.
+  bool decided(std::uint64_t number) noexcept;
+  bool undecided_for_too_long(std::uint64_t number) noexcept;
+  void answer(std::unique_ptr<detail::web::Undecided> request,
+              const http::Outcome& outcome) noexcept;
+  http::Response forbidden(const http::Request& request, std::string why) const;
 
   // Conversations.
 
@@ -227,9 +247,12 @@ struct Endpoint::Impl {
   std::unordered_map<std::string, std::unique_ptr<detail::web::SseSession>, detail::web::TextHash,
                      std::equal_to<>>
       sse_sessions;
-  std::shared_ptr<detail::web::EndpointGroup> group;  // null if there is no other
-  std::size_t shard = 0;                              // its place in the group
+  std::shared_ptr<detail::web::EndpointGroup> group;   // null if there is no other
+  std::size_t shard = 0;                               // its place in the group
+  std::unique_ptr<detail::web::SessionPlaces> places;  // of sessions; null if all are here
   std::unordered_set<std::shared_ptr<detail::web::Relay>> relays;
+  std::map<std::uint64_t, std::unique_ptr<detail::web::Undecided>> undecided;
+  std::size_t undecided_bytes = 0;
   bool draining = false;
   unsigned depth = 0;     // of calls from outside on the stack
   bool orphaned = false;  // the Endpoint is gone; the last Entered deletes this

@@ -2,6 +2,7 @@
 
 #include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/response.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "http_session.hpp"
 #include "wire.hpp"
@@ -115,14 +116,14 @@ void EventStream::message(std::string_view text) {
   if (exchange_ && !replaying_ && push(event_of(last_, text))) sent_ = last_;
 }
 
-void EventStream::answer(int status, std::string_view text) {
+void EventStream::answer(int status, std::string_view text, const Error* error) {
   finished_ = true;
   Rollback failed([&] { hang_up(); });  // it is not answered a second time
-  send_answer(status, text);
+  send_answer(status, text, error);
   failed.dismiss();
 }
 
-void EventStream::send_answer(int status, std::string_view text) {
+void EventStream::send_answer(int status, std::string_view text, const Error* error) {
   if (begun_) {
     keep(text);
     if (!exchange_ || replaying_) return;
@@ -132,6 +133,7 @@ void EventStream::send_answer(int status, std::string_view text) {
     }
   } else if (exchange_) {
     session_->add_fields(more_);
+    if (error) status = http::status_of(*error, status, more_);
     exchange_->respond(status, json_type, text, more_);
   }
   detach();

@@ -30,8 +30,8 @@ class EventStream final : private http::Exchange::Owner {
 
   /// A message that is not the answer.
   void message(std::string_view text);
-  /// The answer. The stream is over.
-  void answer(int status, std::string_view text);
+  /// The answer, and the error if it is one. The stream is over.
+  void answer(int status, std::string_view text, const Error* error = nullptr);
   /// There will be no answer.
   void no_answer();
   /// Begins the stream of events, if it has not begun; `prime` gives the client an id to come back
@@ -76,7 +76,7 @@ class EventStream final : private http::Exchange::Owner {
   void on_drained() override;
   void detach() noexcept;
   void keep(std::string_view text);
-  void send_answer(int status, std::string_view text);
+  void send_answer(int status, std::string_view text, const Error* error);
   /// The next piece of what is sent again. False if there is no such event any more.
   bool write_piece(std::string& out);
   std::string id_of(std::uint64_t number) const { return name_ + "." + std::to_string(number); }

@@ -221,7 +221,7 @@ void HttpSession::answer(rpc::Route route, std::string_view text, const Error* e
   if (!stream || stream->finished()) return;
   const bool unreadable =
       error && (error->code == rpc::code::parse_error || error->code == rpc::code::invalid_request);
-  stream->answer(unreadable ? 400 : 200, text);
+  stream->answer(unreadable ? 400 : 200, text, error);
   if (stream != on_stack_) answered(route);
 }
 

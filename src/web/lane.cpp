@@ -1,8 +1,10 @@
 #include "lane.hpp"
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/response.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/transport/request_facts.hpp"
 #include "mcp/era/stateless.hpp"
 #include "wire.hpp"
 
@@ -35,7 +37,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
     if (exchange_) exchange_->set_owner(nullptr);
     abandon();
   });
-  peer().receive(message, endpoint_.facts_of(request));
+  peer().receive(message, facts_of(request));
   const bool nothing_to_answer = peer_is_idle() || !message.find("id");  // a notification
   if (exchange_ && nothing_to_answer) {
     exchange_->respond(202, {}, {}, more_);
@@ -82,7 +84,9 @@ void Lane::finish(const rpc::Outbound& message) {
 
 void Lane::answer(std::string_view text, const Error* error) {
   if (!streaming_) {
-    exchange_->respond(status_of(error), json_type, text, more_);
+    int status = status_of(error);
+    if (error) status = http::status_of(*error, status, more_);
+    exchange_->respond(status, json_type, text, more_);
   } else {
     std::string event;
     http::write_event(event, {.data = text});

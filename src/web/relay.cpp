@@ -1,37 +1,23 @@
 #include "relay.hpp"
 
+#include <charconv>
+
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
 
-namespace {
+SessionPlaces::Where ThreadPlaces::find(std::string_view session) const {
+  std::size_t owner = 0;
+  if (session.size() < 2) return {};
+  const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
+  if (error != std::errc() || end != session.data() + 2) return {};
+  if (owner >= group_->members.size()) return {};
+  return {.kind = owner == here_ ? Kind::here : Kind::elsewhere, .place = owner};
+}
 
-constexpr std::size_t spare = 64;
-
-}  // namespace
-
-OwnedRequest::OwnedRequest(const http::Request& request) : view_(request) {
-  std::size_t size = request.method.size() + request.target.size() + request.peer.size() +
-                     request.body.size() + spare;
-  for (const http::Field& field : request.fields) size += field.name.size() + field.value.size();
-  text_.reserve(size);
-  const auto keep = [&](std::string_view& part) {
-    const std::size_t at = text_.size();
-    text_.append(part);
-    part = std::string_view(text_.data() + at, part.size());
-  };
-  keep(view_.method);
-  keep(view_.target);
-  keep(view_.peer);
-  for (http::Field field : request.fields) {
-    keep(field.name);
-    keep(field.value);
-    fields_.push_back(field);
-  }
-  keep(view_.body);
-  text_.append(spare, '\0');
-  view_.spare = spare;
-  view_.fields = http::FieldsView(fields_);
+void ThreadPlaces::deliver(std::uint64_t place, const http::Request& request,
+                           http::Exchange& exchange) {
+  Relay::send(group_, here_, static_cast<std::size_t>(place), request, exchange);
 }
 
 Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t to,
@@ -39,7 +25,7 @@ Relay::Relay(std::shared_ptr<EndpointGroup> group, std::size_t from, std::size_t
     : group_(std::move(group)),
       here_(group_->members[from]),
       there_(group_->members[to]),
-      request_(std::make_unique<const OwnedRequest>(request)),
+      request_(std::make_unique<const http::OwnedRequest>(request)),
       look_here_(*here_.loop, [this] { look_here(); }),
       look_there_(*there_.loop, [this] { look_there(); }) {}
 

@@ -14,23 +14,11 @@
 
 #include "endpoint_impl.hpp"
 #include "godwit/http/exchange.hpp"
+#include "godwit/http/owned_request.hpp"
 #include "godwit/io/wakeup.hpp"
+#include "session_places.hpp"
 
 namespace godwit::inline v0::detail::web {
-
-/// A request that owns its bytes.
-class OwnedRequest {
- public:
-  explicit OwnedRequest(const http::Request& request);
-  OwnedRequest(const OwnedRequest&) = delete;
-  OwnedRequest& operator=(const OwnedRequest&) = delete;
-  const http::Request& view() const noexcept { return view_; }
-
- private:
-  std::string text_;  // of everything, with spare bytes at the end
-  std::vector<http::Field> fields_;
-  http::Request view_;
-};
 
 /// The endpoints of one server, one per thread.
 struct EndpointGroup {
@@ -39,6 +27,21 @@ struct EndpointGroup {
     Loop* loop = nullptr;
   };
   std::vector<Member> members;
+};
+
+/// Sessions on the threads of one server. An id says whose it is.
+class ThreadPlaces final : public SessionPlaces {
+ public:
+  /// As the member of this number sees them.
+  ThreadPlaces(std::shared_ptr<EndpointGroup> group, std::size_t here)
+      : group_(std::move(group)), here_(here) {}
+  Where find(std::string_view session) const override;
+  void deliver(std::uint64_t place, const http::Request& request,
+               http::Exchange& exchange) override;
+
+ private:
+  const std::shared_ptr<EndpointGroup> group_;
+  const std::size_t here_;
 };
 
 class Relay final : public http::Exchange,
@@ -94,7 +97,7 @@ class Relay final : public http::Exchange,
   const std::shared_ptr<EndpointGroup> group_;
   EndpointGroup::Member& here_;
   EndpointGroup::Member& there_;
-  std::unique_ptr<const OwnedRequest> request_;  // there: null once the session has seen it
+  std::unique_ptr<const http::OwnedRequest> request_;  // there: null once the session has seen it
   Wakeup look_here_;
   Wakeup look_there_;
   std::mutex mutex_;  // guards the next

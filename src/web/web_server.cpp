@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "endpoint_impl.hpp"
+#include "godwit/http/mux.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
+#include "godwit/transport/rpc_server.hpp"
 #include "godwit/web/memory_event_store.hpp"
 #include "relay.hpp"
 
@@ -53,7 +55,15 @@ struct Share {
     const std::shared_ptr<Share*> alive = self;
     try {
       endpoint->drain();
-      if (*alive) http->drain(drained, drain_time);
+      if (!*alive) return;
+      draining = sockets ? 2 : 1;
+      const auto one_done = [this] {
+        if (--draining == 0) drained();
+      };
+      http->drain(one_done, drain_time);
+      if (!*alive || !sockets) return;
+      sockets->on_closed(one_done);
+      sockets->close();
     } catch (...) {  // no memory for a moment
       if (*alive) begin_drain.signal();
     }
@@ -68,7 +78,11 @@ struct Share {
   Duration drain_time{};                                          // with
   std::function<void()> drained;                                  // set before it is signalled
   std::shared_ptr<Share*> self = std::make_shared<Share*>(this);  // emptied by ~Share
+  int draining = 0;                                               // parts that are
+  std::vector<std::shared_ptr<http::Handler>> handlers;           // of the program
   std::optional<Endpoint> endpoint;
+  std::optional<RpcServer> sockets;  // if WebSockets are taken
+  std::optional<http::Mux> mux;
   std::optional<http::HttpServer> http;
 };
 
@@ -118,17 +132,50 @@ struct WebServer::State {
     if (!mine.events) mine.events = std::make_shared<MemoryEventStore>(part);
     mine.deadline_moved = [share] { share->arm(); };
     share->endpoint.emplace(service, std::move(mine));
-    Result<http::HttpServer> http =
-        http::HttpServer::tcp(loop, address, *share->endpoint,
-                              {.limits = part,
-                               .log = settings.log,
-                               .share_port = options.share_port || options.threads > 1,
-                               .tls = options.tls,
-                               .body_bytes = body_bytes});
+    if (Result<void> added = add_routes(*share, service, options); !added) return added;
+    Result<http::HttpServer> http = http::HttpServer::tcp(
+        loop, address, *share->mux,
+        {.limits = part,
+         .log = settings.log,
+         .make_room = [share] { return share->sockets && share->sockets->make_room(); },
+         .share_port = options.share_port || options.threads > 1,
+         .tls = options.tls,
+         .body_bytes = body_bytes});
     if (!http) return std::move(http).error();
     share->http.emplace(*std::move(http));
     if (const auto bound = Address::parse(share->http->address())) {
       share->endpoint->listens_on(*bound);
+      share->mux->access() = share->endpoint->impl().options.access;
+    }
+    return {};
+  }
+
+  Result<void> add_routes(Share& share, Service& service, const WebServerOptions& options) {
+    Endpoint& endpoint = *share.endpoint;
+    const EndpointOptions& own = endpoint.impl().options;
+    http::Mux& mux = share.mux.emplace(
+        http::MuxOptions{.access = own.access,
+                         .forbidden = [&endpoint](const http::Request& request, std::string why) {
+                           return endpoint.impl().forbidden(request, std::move(why));
+                         }});
+    mux.otherwise(endpoint);  // which knows its paths, and what to say about others
+    for (const std::string* path :
+         {&own.path, &own.sse_path, &own.health_path, &own.metrics_path}) {
+      static_cast<void>(mux.add(*path, endpoint));  // so that nobody else takes it
+    }
+    if (!options.websocket_path.empty()) {
+      share.sockets.emplace(share.loop, service.router(), service.peer_options());
+      http::Handler& handler = share.sockets->websocket_handler({.path = options.websocket_path,
+                                                                 .access = own.access,
+                                                                 .admission = own.admission,
+                                                                 .protocols = {"mcp"}});
+      if (auto added = mux.add(options.websocket_path, handler); !added) return added;
+    }
+    for (const WebRoute& route : options.routes) {
+      Result<void> added = route.below ? mux.add_below(route.path, *route.handler)
+                                       : mux.add(route.path, *route.handler);
+      if (!added) return added;
+      share.handlers.push_back(route.handler);
     }
     return {};
   }
@@ -144,6 +191,7 @@ struct WebServer::State {
       Endpoint::Impl& impl = shares[i]->endpoint->impl();
       impl.group = group;
       impl.shard = i;
+      impl.places = std::make_unique<detail::web::ThreadPlaces>(group, i);
       impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
       impl.session_count.join(shares[0]->endpoint->impl().session_count);
       impl.census = shares[0]->endpoint->impl().census;

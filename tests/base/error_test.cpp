@@ -46,4 +46,4 @@ TEST(Error, IsEqualIfItLooksTheSameOnTheWire) {
   EXPECT_NE(error, other);
 }
 
-TEST(Error, IsSmall) { EXPECT_LE(sizeof(Error), 80u); }
+TEST(Error, IsSmall) { EXPECT_LE(sizeof(Error), 96u); }

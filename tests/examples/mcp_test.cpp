@@ -223,6 +223,14 @@ TEST(McpExampleClient, EmbeddedHttpAnswersWithoutSocketsOfOurs) {
   EXPECT_THAT(said, HasSubstr("42, as for life"));
 }
 
+TEST(McpExampleClient, CallersAreKnownByTheirTokens) {
+  Loop loop;
+  Child program(loop, {bin + "/callers"});
+  const std::string said = program.rest();
+  EXPECT_THAT(said, HasSubstr("401"));
+  EXPECT_THAT(said, HasSubstr("you are ada\n"));
+}
+
 // The client of docs/http.md, as pasted; nobody is there.
 TEST(McpExampleClient, HttpGuideClientSaysWhyItCannotConnect) {
   if (::getenv("GODWIT_NEVER_SET")) {

@@ -94,6 +94,20 @@ TEST(ServeFlags, HttpOnThreads) {
 }
 TEST(ServeFlags, WebSocket) { expect_served_and_ended("--ws 127.0.0.1:0", "ws://127.0.0.1:"); }
 
+TEST(ServeFlags, WebSocketsBesideHttp) {
+  Program program(words("--http 127.0.0.1:0 --websocket /ws --threads 2"));
+  const std::string url = program.url();
+  ASSERT_TRUE(program.says("/ws\n")) << program.said();
+  const std::string address = url.substr(0, url.rfind("/mcp"));
+  for (const std::string& to : {url, "ws" + address.substr(4) + "/ws"}) {
+    auto client = Client::connect(to);
+    ASSERT_TRUE(client) << to << ": " << client.error().message;
+    EXPECT_EQ(client->call<std::string>("echo", Echo{"hello"}).value(), "hello");
+  }
+  program.send(SIGTERM);
+  EXPECT_EQ(program.exit_code(), 0) << program.said();
+}
+
 TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
   struct Case {
     const char* arguments;
@@ -112,6 +126,7 @@ TEST(ServeFlags, WhatMakesNoSenseIsRefusedWithASentence) {
                         {"--tcp 127.0.0.1:0 --tls-cert x --tls-key y", "--tls-cert means nothing"},
                         {"--threads 2", "--threads means nothing without --http"},
                         {"--ws 127.0.0.1:0 --metrics /m", "--metrics means nothing without --http"},
+                        {"--ws 127.0.0.1:0 --websocket /x", "--websocket means nothing"},
                         {"--expose", "--expose means nothing"}};
   for (const Case& c : cases) {
     Program program(words(c.arguments));

@@ -250,6 +250,17 @@ TEST_F(HttpServing, RequestsSentAheadAreAnsweredAlthoughTheClientHasSaidAll) {
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
+TEST_F(HttpServing, FarMoreRequestsThanAreKeptMayBeSentAhead) {
+  auto client = connect();
+  std::string many;
+  for (int i = 0; i < 10'000; ++i) many += get("/" + std::to_string(i));
+  std::string_view left = many;
+  ASSERT_TRUE(client->wait([&] {
+    left.remove_prefix(client->send_some(left));
+    return app.requests == 10'000;
+  }));
+}
+
 TEST_F(HttpServing, RequestsThatWaitForRoomAreAnsweredAlthoughTheClientHasSaidAll) {
   auto client = connect(4096);
   client->send(get("/big") + get("/big") + get("/last"));

@@ -79,14 +79,15 @@ struct App final : Handler {
                        {{"X-More", "yes"}});
     }
   }
-  std::optional<Response> on_head(const Request& request) override {
+  void on_head(const Request& request, Decision& decision) override {
     ++heads;
     head_peers.emplace_back(request.peer);
     if (request.path() == "/refused") {
-      return Response{403, {{"Content-Type", "text/plain"}, {"X-Why", "so"}}, "refused here"};
+      return decision.refuse(
+          {403, {{"Content-Type", "text/plain"}, {"X-Why", "so"}}, "refused here"});
     }
     if (request.path() == "/throw-head") throw std::runtime_error("secret");
-    return std::nullopt;
+    decision.pass();
   }
   std::optional<Response> on_upgrade(const Request& request, Stream& stream,
                                      std::string_view rest) override {

@@ -2,6 +2,7 @@
 // fails, the next one works, and nothing is left behind.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -24,6 +25,14 @@ using namespace std::chrono_literals;
 using test::BlockingClient;
 using Response = BlockingClient::Response;
 
+/// Everybody, every other one of them a moment later.
+void let_in(const http::Request&, http::Decision& decision) {
+  static std::atomic<unsigned> asked = 0;
+  http::Admitted who{.identity = nullptr, .fields = {{"X-Admitted", "yes"}}};
+  if (++asked % 2 == 0) return decision.admit(std::move(who));
+  decision.later().admit(std::move(who));
+}
+
 /// A server whose loop has a thread of its own.
 class Served {
  public:
@@ -36,10 +45,12 @@ class Served {
     };
     server_.tool("steps", "", steps);
     server_.tool("work", "", blocking(steps));
-    auto made = WebServer::listen(
-        loop_, server_, {"127.0.0.1", 0},
-        {.endpoint = {.sse_path = "/sse", .metrics_path = "/metrics", .metrics = metrics_},
-         .threads = threads});
+    auto made = WebServer::listen(loop_, server_, {"127.0.0.1", 0},
+                                  {.endpoint = {.admission = http::make_admission(let_in),
+                                                .sse_path = "/sse",
+                                                .metrics_path = "/metrics",
+                                                .metrics = metrics_},
+                                   .threads = threads});
     EXPECT_TRUE(made) << made.error().message;
     web_.emplace(*std::move(made));
     host = web_->address();

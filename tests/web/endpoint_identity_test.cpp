@@ -39,7 +39,10 @@ struct Counter {
 struct Callers : testing::Test {
   static SiteOptions options() {
     SiteOptions all;
-    all.endpoint.identify = believe;
+    all.endpoint.admission =
+        http::make_admission([](const http::Request& head, http::Decision& decision) {
+          decision.admit({.identity = believe(head)});
+        });
     all.endpoint.sse_path = "/sse";
     static InlineExecutor inline_executor;
     all.server.executor = &inline_executor;

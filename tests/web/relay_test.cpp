@@ -81,16 +81,18 @@ struct Relayed : testing::Test {
                   return in.text + (cx.identity() ? cx.identity()->subject : "nobody") + "|" +
                          std::string(cx.header("X-Caller").value_or("none"));
                 }));
-    auto made = WebServer::listen(
-        loop, server, {"127.0.0.1", 0},
-        {.endpoint = {.identify = believe, .metrics_path = "/metrics", .metrics = metrics},
-         .threads = 3});
+    auto made = WebServer::listen(loop, server, {"127.0.0.1", 0},
+                                  {.endpoint = {.admission = http::make_admission(believe),
+                                                .metrics_path = "/metrics",
+                                                .metrics = metrics},
+                                   .threads = 3});
     EXPECT_TRUE(made) << made.error().message;
     web.emplace(*std::move(made));
     host = web->address();
   }
-  static std::shared_ptr<const rpc::Identity> believe(const http::Request& request) {
-    return test::known_as(std::string(request.fields.find("X-Caller").value_or("")));
+  static void believe(const http::Request& request, http::Decision& decision) {
+    decision.admit(
+        {.identity = test::known_as(std::string(request.fields.find("X-Caller").value_or("")))});
   }
   /// The same request as somebody in particular.
   static std::string as(const std::string& caller, std::string request) {

@@ -13,6 +13,7 @@
 #include "godwit/base/executor.hpp"
 #include "raw_client.hpp"
 #include "site.hpp"
+#include "websocket_frames.hpp"
 
 namespace godwit::inline v0 {
 namespace {
@@ -341,6 +342,176 @@ TEST_F(WebServing, WhoeverIsToldThatItIsDrainedMayDestroyTheServer) {
     web->drain([this] { web.reset(); });
     EXPECT_TRUE(run_until(loop, [&] { return !web.has_value(); }));
   }
+}
+
+// What else is on the port.
+
+/// A page of the program.
+struct Page final : http::Handler {
+  void on_request(const http::Request& request, http::Exchange& exchange) override {
+    exchange.respond(200, "text/plain", "page " + std::string(request.target));
+  }
+};
+
+const std::string upgrade_fields =
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: mcp\r\n";
+
+struct Routed : WebServing {
+  void start_all(WebServerOptions options = {}) {
+    options.endpoint.sse_path = "/sse";
+    options.endpoint.health_path = "/health";
+    options.endpoint.metrics_path = "/metrics";
+    options.endpoint.metrics = std::make_shared<Metrics>();
+    options.routes = {{.path = "/page", .handler = page},
+                      {.path = "/.well-known", .handler = page, .below = true}};
+    options.websocket_path = "/ws";
+    server.tool("who", "", [](Context& cx) {
+      return cx.identity() ? cx.identity()->subject : std::string("nobody");
+    });
+    start({"127.0.0.1", 0}, std::move(options));
+  }
+  std::string get(std::string_view target, std::string_view more = "") {
+    return "GET " + std::string(target) + " HTTP/1.1\r\nHost: " + web->address() + "\r\n" +
+           std::string(more) + "\r\n";
+  }
+  /// Says it over a WebSocket; what comes back.
+  std::string say(RawClient& client, std::string_view message) {
+    client.in.clear();
+    client.send(test::ws_frame(message));
+    EXPECT_TRUE(client.wait([&] { return client.in.ends_with('}') || client.ended; }));
+    return client.in;
+  }
+  void handshake(RawClient& client) {
+    EXPECT_TRUE(test::has(say(client, Site::initialize_body("2025-11-25")), "protocolVersion"));
+  }
+  std::shared_ptr<Page> page = std::make_shared<Page>();
+};
+
+TEST_F(Routed, EverythingIsOnOnePort) {
+  start_all();
+  auto client = connect();
+  EXPECT_EQ(client->ask(modern_tool("echo", R"({"city":"Oslo"})")).status, 200);
+  EXPECT_EQ(client->ask(get("/health")).body, "ok\n");
+  EXPECT_TRUE(test::has(client->ask(get("/metrics")).body, "godwit"));
+  EXPECT_EQ(client->ask(get("/page")).body, "page /page");
+  EXPECT_EQ(client->ask(get("/.well-known/x/y")).body, "page /.well-known/x/y");
+  EXPECT_EQ(client->ask(get("/mcp", "Accept: text/event-stream\r\n")).status, 400);
+  EXPECT_EQ(client->ask(get("/ws")).status, 426);
+  EXPECT_EQ(client->ask(get("/mcp", upgrade_fields)).status, 426);
+  const RawResponse nothing = client->ask(get("/nothing"));
+  EXPECT_EQ(nothing.status, 404);
+  EXPECT_EQ(nothing.field("content-type"), "application/json");
+  EXPECT_FALSE(test::has(nothing.body, "page"));
+  client->send(get("/ws", upgrade_fields));
+  EXPECT_EQ(client->response(true).status, 101);
+  handshake(*client);
+  EXPECT_TRUE(test::has(say(*client, Site::tool_body("1", "echo", R"({"city":"Rome"})")), "Rome"));
+}
+
+TEST_F(Routed, ForeignPagesReachNothing) {
+  start_all();
+  auto client = connect();
+  for (const std::string path : {"/mcp", "/sse", "/health", "/metrics", "/page", "/ws", "/x"}) {
+    const RawResponse refused =
+        client->ask(get(path, "Origin: https://evil.example\r\n" + upgrade_fields));
+    EXPECT_EQ(refused.status, 403) << path;
+    EXPECT_EQ(refused.field("content-type"), "application/json") << path;
+    EXPECT_EQ(client->ask(get(path, "Origin: null\r\n")).status, 403) << path;
+  }
+}
+
+TEST_F(Routed, APathHasOneHandler) {
+  for (const std::string taken : {"/mcp", "/mcp/", "/health", "nothing"}) {
+    WebServerOptions options;
+    options.endpoint.health_path = "/health";
+    options.routes = {{.path = taken, .handler = page}};
+    auto made = WebServer::listen(loop, server, {"127.0.0.1", 0}, std::move(options));
+    ASSERT_FALSE(made) << taken;
+    EXPECT_TRUE(test::has(made.error().message, taken)) << made.error().message;
+  }
+}
+
+TEST_F(Routed, AnAdmissionCoversWhatIsTheServers) {
+  WebServerOptions options;
+  options.endpoint.admission =
+      http::make_admission([](const http::Request& head, http::Decision& decision) {
+        const auto token = head.fields.find("Authorization");
+        if (!token) {
+          return decision.refuse({.status = 401, .fields = {{"WWW-Authenticate", "Bearer"}}});
+        }
+        decision.admit({.identity = test::known_as(std::string(token->substr(7))),
+                        .fields = {{"DPoP-Nonce", "n"}}});
+      });
+  start_all(std::move(options));
+  auto client = connect();
+  for (const std::string& closed :
+       {get("/mcp"), get("/mcp", upgrade_fields), get("/sse"), get("/ws", upgrade_fields),
+        modern_tool("who"), post(Site::initialize_body("2025-11-25"), "")}) {
+    const RawResponse refused = client->ask(closed);
+    EXPECT_EQ(refused.status, 401) << closed;
+  }
+  for (const std::string open : {"/health", "/metrics", "/page", "/.well-known/x"}) {
+    EXPECT_EQ(client->ask(get(open)).status, 200) << open;
+  }
+  std::string call = modern_tool("who");
+  call.insert(call.find("\r\n") + 2, "Authorization: Bearer ada\r\n");
+  const RawResponse known = client->ask(call);
+  EXPECT_TRUE(test::has(known.body, "ada")) << known.body;
+  EXPECT_EQ(known.field("dpop-nonce"), "n");
+  client->send(get("/ws", upgrade_fields + "Authorization: Bearer ada\r\n"));
+  const RawResponse opened = client->response(true);
+  EXPECT_EQ(opened.status, 101);
+  EXPECT_EQ(opened.field("dpop-nonce"), "n");
+  handshake(*client);
+  EXPECT_TRUE(test::has(say(*client, Site::tool_body("1", "who")), "ada"));
+}
+
+TEST_F(Routed, WebSocketsEndInOrderWhenTheServerDoes) {
+  start_all();
+  auto client = connect();
+  client->send(get("/ws", upgrade_fields));
+  EXPECT_EQ(client->response(true).status, 101);
+  handshake(*client);
+  bool drained = false;
+  web->drain([&] { drained = true; });
+  EXPECT_TRUE(client->wait(
+      [&] { return client->in.size() >= 2 && client->in.find('\x88') != client->in.npos; }));
+  client->send(test::ws_close(1000));
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_TRUE(run_until(loop, [&] { return drained; }));
+}
+
+TEST_F(Routed, WebSocketsGiveWayWhenThereAreTooMany) {
+  ServerOptions few = test::server_options();
+  few.limits.connections = 4;
+  server = Server(std::move(few));
+  start_all();
+  std::vector<std::unique_ptr<RawClient>> quiet;
+  for (int i = 0; i < 4; ++i) {
+    quiet.push_back(connect());
+    quiet.back()->send(get("/ws", upgrade_fields));
+    EXPECT_EQ(quiet.back()->response(true).status, 101);
+    handshake(*quiet.back());
+  }
+  auto client = connect();
+  EXPECT_EQ(client->ask(get("/page")).status, 200);
+}
+
+TEST_F(Routed, SeveralThreadsServeAllOfIt) {
+  WebServerOptions options;
+  options.threads = 3;
+  start_all(std::move(options));
+  for (int i = 0; i < 9; ++i) {
+    auto client = connect();
+    EXPECT_EQ(client->ask(get("/page")).status, 200);
+    client->send(get("/ws", upgrade_fields));
+    EXPECT_EQ(client->response(true).status, 101);
+    handshake(*client);
+  }
+  bool drained = false;
+  web->drain([&] { drained = true; });
+  EXPECT_TRUE(run_until(loop, [&] { return drained; }));
 }
 
 }  // namespace

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "godwit/base/export.hpp"
 
@@ -40,6 +42,14 @@ enum class Cause : std::uint8_t {
   in_process,
 };
 
+/// How an error is told over HTTP, beside the error itself.
+struct HttpError {
+  /// Such as 403; 0 leaves it to whoever answers.
+  int status = 0;
+  /// Names and values of header fields, such as WWW-Authenticate.
+  std::vector<std::pair<std::string, std::string>> fields{};
+};
+
 struct Error {
   /// JSON-RPC code. The default is "internal error": whoever knows better says so.
   std::int64_t code = -32603;
@@ -49,6 +59,9 @@ struct Error {
   std::string data{};
   /// Not on the wire.
   Cause cause = Cause::unspecified;
+  /// What the response says over HTTP, if this error is the answer and nothing was sent before it;
+  /// null leaves that to the protocol. Other carriers have no place for it.
+  std::shared_ptr<const HttpError> http{};
 
   /// Whether they look the same on the wire.
   friend bool operator==(const Error& a, const Error& b) noexcept {

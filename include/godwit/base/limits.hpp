@@ -82,6 +82,10 @@ struct Limits {
   Duration http_header_time = std::chrono::seconds(10);
   Duration http_body_idle = std::chrono::seconds(30);
   Duration http_request_time = std::chrono::seconds(300);
+  /// From the end of a request's head until it is decided whether it is let in (http::Admission),
+  /// which may need an answer from elsewhere; then it is answered with 503. Longer than a fetch of
+  /// keys should take, shorter than clients wait.
+  Duration admission_time = std::chrono::seconds(10);
   /// A connection on which no request is under way.
   Duration http_keep_alive = std::chrono::seconds(75);
   /// Bodies of requests that have not ended yet, in the whole process; beyond that those that began

@@ -11,6 +11,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/request.hpp"
+#include "godwit/http/response.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -32,6 +33,8 @@ class GODWIT_API Exchange {
   /// Answers, whole. `type` is the Content-Type; an empty one says that there is no body.
   virtual void respond(int status, std::string_view type, std::string_view body,
                        const Fields& more = {}) = 0;
+  /// The same with a Response, whose Content-Type is among its fields.
+  void answer(const Response& response);
 
   /// Begins an answer that comes in pieces, sends a piece at once, ends it.
   virtual void begin(int status, std::string_view type, const Fields& more = {}) = 0;

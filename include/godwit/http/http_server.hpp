@@ -19,6 +19,7 @@
 #include "godwit/base/limits.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/base/result.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/request.hpp"
 #include "godwit/http/response.hpp"
@@ -36,8 +37,11 @@ class GODWIT_API Handler {
   /// Answers through the exchange, now or later. A request that is not answered when the last owner
   /// of it is gone would wait forever: set an owner before returning without an answer.
   virtual void on_request(const Request& request, Exchange& exchange) = 0;
-  /// Looks at the head of a request before its body is read; an answer refuses it.
-  virtual std::optional<Response> on_head(const Request& request);
+  /// Looks at the head of a request before its body is read, and says whether it may go on: now or
+  /// later. HttpServer calls it once for each request and upgrade, and calls on_request() or
+  /// on_upgrade() only after a good word; another HTTP stack may leave it out, and the request then
+  /// comes without Request::admitted. Passes everything if it is not overridden.
+  virtual void on_head(const Request& head, Decision& decision);
   /// The client wants another protocol on this connection. Takes the stream (and what came behind
   /// the request already) and answers on it, or leaves it alone and refuses with a Response.
   virtual std::optional<Response> on_upgrade(const Request& request, Stream& stream,

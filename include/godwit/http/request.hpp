@@ -13,6 +13,8 @@
 
 namespace godwit::inline v0::http {
 
+struct Admitted;
+
 struct GODWIT_API Request {
   std::string_view method{};
   /// As it stood in the request line, in origin form: "/mcp?x=1", or "*" for OPTIONS.
@@ -29,6 +31,11 @@ struct GODWIT_API Request {
   bool secure = false;
   /// What the client has shown to TLS; null if nothing.
   std::shared_ptr<const PeerCertificate> certificate{};
+  /// Host and Origin were looked at already and are in order (Access).
+  bool access_checked = false;
+  /// What was found out when the request was let in (Admission); null if nobody has decided that
+  /// yet. Whoever gets such a request decides.
+  const Admitted* admitted = nullptr;
 
   /// The target up to the query, and what follows the '?'.
   std::string_view path() const noexcept { return target.substr(0, target.find('?')); }

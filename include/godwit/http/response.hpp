@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/http/fields.hpp"
 
@@ -19,5 +20,10 @@ struct Response {
 
 /// "OK", "Not Found"; "Unknown" for a number nobody has named.
 GODWIT_API std::string_view reason_of(int status) noexcept;
+
+/// The status of a response that tells this error: what the error itself wants (Error::http), else
+/// `otherwise`. Adds the fields that it wants; those that would break the message apart, or say how
+/// long it is, are left out.
+GODWIT_API int status_of(const Error& error, int otherwise, Fields& fields);
 
 }  // namespace godwit::inline v0::http

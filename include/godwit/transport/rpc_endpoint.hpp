@@ -6,6 +6,7 @@
 //   204  nothing to answer: only notifications came
 //   400  the answer is a parse error or an invalid request
 //   403  Host or Origin say that a web page of somebody else is calling
+//   whatever the admission says, if there is one and it does not let the request in
 //   404, 405, 415  another path than the one served, another method than POST, no application/json
 //   503  too many requests are in flight, or the server is closing
 //
@@ -27,6 +28,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
 #include "godwit/http/access.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/http/http_server.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/rpc/peer.hpp"
@@ -41,6 +43,9 @@ struct RpcEndpointOptions {
   /// The one path that is served, with or without a slash at its end; any if empty.
   std::string path{};
   http::Access access{};
+  /// Decides who else may call, and says who it is. It is asked about each request and WebSocket,
+  /// but not about OPTIONS, with which a browser asks before it sends credentials.
+  std::shared_ptr<http::Admission> admission{};
   /// Whether POST is taken.
   bool post = true;
   /// If set, WebSockets are taken and handed to it.
@@ -62,7 +67,7 @@ class GODWIT_API RpcEndpoint final : public http::Handler {
   RpcEndpoint& operator=(const RpcEndpoint&) = delete;
 
   void on_request(const http::Request& request, http::Exchange& exchange) override;
-  std::optional<http::Response> on_head(const http::Request& request) override;
+  void on_head(const http::Request& head, http::Decision& decision) override;
   std::optional<http::Response> on_upgrade(const http::Request& request, Stream& stream,
                                            std::string_view rest) override;
 
@@ -76,6 +81,7 @@ class GODWIT_API RpcEndpoint final : public http::Handler {
  private:
   struct State;
   struct Lane;
+  struct Undecided;
   std::shared_ptr<State> state_;
 };
 

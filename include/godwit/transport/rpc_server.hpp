@@ -17,6 +17,8 @@
 #include "godwit/base/function.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/http/access.hpp"
+#include "godwit/http/admission.hpp"
+#include "godwit/http/http_server.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/tls.hpp"
@@ -33,6 +35,8 @@ struct RpcHttpOptions {
   /// Who may call. The port is the one that is listened on, and an address beyond the own machine
   /// makes it `wide`.
   http::Access access{};
+  /// Decides who else may call, and says who it is (RpcEndpointOptions::admission).
+  std::shared_ptr<http::Admission> admission{};
   /// If set, only HTTPS or WSS is spoken.
   std::optional<TlsContext> tls{};
   /// Subprotocols of WebSockets, the best first.
@@ -58,6 +62,12 @@ class GODWIT_API RpcServer {
   Result<std::string> listen_http(const Address& address, const RpcHttpOptions& options = {});
   /// A WebSocket is a connection, one text message is a message or a batch.
   Result<std::string> listen_ws(const Address& address, const RpcHttpOptions& options = {});
+  /// A handler that takes WebSockets into this server, for a port that somebody else listens on
+  /// (http::Mux). It lives as long as the server. `options.tls` means nothing here.
+  http::Handler& websocket_handler(const RpcHttpOptions& options = {});
+  /// Closes one connection of those, as listen_tcp() says, for HttpServerOptions::make_room. False
+  /// if there is none that may be closed.
+  bool make_room();
   /// Speaks over stdin and stdout. When the input ends, the server closes.
   Result<void> serve_stdio(Framing framing = Framing::newline);
   /// Why answers over stdio were lost: writing to stdout failed, perhaps because the disk is full.

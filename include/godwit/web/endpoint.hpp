@@ -19,6 +19,7 @@
 #include "godwit/base/clock.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/http/access.hpp"
+#include "godwit/http/admission.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/http_server.hpp"
 #include "godwit/http/request.hpp"
@@ -35,10 +36,11 @@ struct EndpointOptions {
   std::string path = "/mcp";
   /// Who may call.
   http::Access access{};
-  /// Says who sent a request; null if nobody in particular. Called once for each message that is
-  /// let in, on the endpoint's thread. A session belongs to whoever began it; for others it is not
-  /// there (404).
-  std::function<std::shared_ptr<const rpc::Identity>(const http::Request&)> identify{};
+  /// Decides who else may call, and says who it is: a session belongs to whoever began it, and for
+  /// others it is not there (404). It is asked once about each request for `path` and `sse_path`,
+  /// but not about OPTIONS, with which a browser asks before it sends credentials. On the
+  /// endpoint's thread; shared by all threads of a WebServer.
+  std::shared_ptr<http::Admission> admission{};
   /// Proxies whose word about the client's address is believed. Sessions are shared out by address
   /// (Limits::sessions_per_address): without this all clients behind a proxy are one.
   http::TrustedProxies proxies{};
@@ -71,7 +73,7 @@ class GODWIT_API Endpoint final : public http::Handler {
   Endpoint& operator=(const Endpoint&) = delete;
 
   void on_request(const http::Request& request, http::Exchange& exchange) override;
-  std::optional<http::Response> on_head(const http::Request& request) override;
+  void on_head(const http::Request& head, http::Decision& decision) override;
 
   /// When expire() should be called next.
   std::optional<TimePoint> next_deadline() const;

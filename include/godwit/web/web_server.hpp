@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "godwit/base/clock.hpp"
 #include "godwit/base/export.hpp"
@@ -25,10 +26,25 @@
 
 namespace godwit::inline v0 {
 
+/// A handler of the program's own beside the server.
+struct WebRoute {
+  /// "/status"; must not be one of the server's own.
+  std::string path{};
+  /// Called on every thread that serves, at the same time if there are several.
+  std::shared_ptr<http::Handler> handler{};
+  /// Takes what is below the path, too: "/.well-known" for "/.well-known/anything".
+  bool below = false;
+};
+
 struct WebServerOptions {
   /// `wake` and `deadline_moved` are the WebServer's own; the port in `access` is the one that is
   /// listened on, and an address beyond the own machine makes it `wide`.
   EndpointOptions endpoint{};
+  /// What else is served on the port. Host and Origin are looked at before, as for the server
+  /// itself; the admission of the endpoint is not asked, but may be by the handler's on_head().
+  std::vector<WebRoute> routes{};
+  /// Where WebSockets are taken (subprotocol "mcp"); nowhere if empty.
+  std::string websocket_path{};
   /// Threads that serve, with that of the loop; up to 256.
   unsigned threads = 1;
   /// Listens on the port together with other processes of this user.
