@@ -94,6 +94,12 @@ void DeferredCall::fail(Error error) {
   mailbox_->post(std::move(answer_));
 }
 
+void DeferredCall::post(std::unique_ptr<Letter> letter) noexcept {
+  letter->request = shared_from_this();
+  letter->route = route_;
+  mailbox_->post(std::move(letter));
+}
+
 void DeferredCall::threw(std::exception_ptr exception) noexcept {
   Error error{.code = code::internal_error, .message = {}};  // what is left without memory
   try {

@@ -649,6 +649,14 @@ class Entrance {
 
 }  // namespace
 
+rpc::detail::Subject Gate::subject(json::View params) const {
+  const Parts parts(params);
+  rpc::detail::Subject subject{.arguments = parts.arguments ? parts.arguments : params,
+                               .continues = static_cast<bool>(parts.state)};
+  if (!parts.name.get(subject.name)) parts.uri.get(subject.name);
+  return subject;
+}
+
 void Gate::invoke(rpc::detail::Call& call) const {
   auto* const session = call.context().user<Session>();
   if (!session) {

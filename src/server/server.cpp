@@ -330,9 +330,11 @@ Server& Server::extension(Extension extension) {
 }
 
 Server& Server::use(rpc::Middleware middleware) {
-  impl_->router->use(std::move(middleware));
+  own_router().use(std::move(middleware));
   return *this;
 }
+
+rpc::Router& Server::own_router() { return *impl_->router; }
 
 // Changing.
 

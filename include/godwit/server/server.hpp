@@ -302,6 +302,12 @@ class GODWIT_API Server {
   Server& extension(Extension extension);
   /// Runs around every call, also around those answered late. The first added is the outermost.
   Server& use(rpc::Middleware middleware);
+  /// The same with a state of its own for each call.
+  template <class State>
+  Server& use(rpc::MiddlewareWith<State> middleware) {
+    own_router().use(std::move(middleware));
+    return *this;
+  }
 
   // Changing. False if there is nothing of that name.
 
@@ -353,6 +359,7 @@ class GODWIT_API Server {
         "godwit: a resource returns text, a Blob, ResourceContents, several, or a ReadResult");
   }
 
+  rpc::Router& own_router();
   HandlerPtr require_executor(HandlerPtr handler) const;
   void add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool checks_itself);
   void add_prompt(Prompt prompt, HandlerPtr handler, PromptOptions options);
