@@ -2,6 +2,7 @@
 #pragma once
 
 #include "godwit/mcp.hpp"
+#include "godwit/server/access_policy.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/input_required.hpp"
 #include "godwit/server/middleware.hpp"

@@ -18,6 +18,7 @@
 
 #include "godwit/json/schema.hpp"
 #include "godwit/mcp/uri_template.hpp"
+#include "godwit/server/access_policy.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
@@ -86,6 +87,15 @@ struct MethodEntry : Entry {
 
 enum class ListKind : std::uint8_t { tools, resources, templates, prompts };
 inline constexpr std::size_t list_kinds = 4;
+/// The member of a result that holds the list.
+std::string_view member_name(ListKind kind) noexcept;
+
+/// What the policies of a server are asked.
+AccessQuestion ask_about(const ToolEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const PromptEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const ResourceEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const TemplateEntry& entry, const rpc::Facts& facts,
+                         std::string_view uri = {});
 
 /// Entries in the order they were first registered, found by name.
 template <class E>
@@ -183,8 +193,8 @@ class Catalog {
   const MethodEntry* method(std::string_view name, std::shared_ptr<const Entry>& keep) const;
   const Completer* completer(const CompletionReference& reference,
                              const std::string& argument) const;
-  bool has_prompt(std::string_view name) const { return prompts_.contains(name); }
-  bool has_template(std::string_view text) const;
+  /// By its text.
+  std::shared_ptr<const TemplateEntry> find_template(std::string_view text) const;
   /// The extension that a method, a value of resultType or a filter of listen belongs to; nullptr
   /// if it belongs to none.
   const Extension* extension_of(std::vector<std::string> Extension::* part,
@@ -199,6 +209,13 @@ class Catalog {
   std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
                                           std::optional<std::string_view> cursor) const;
 
+  // One by one, for lists that are made for one caller.
+
+  std::size_t count(ListKind kind) const;
+  AccessQuestion question(ListKind kind, std::size_t i, const rpc::Facts& facts) const;
+  void write_entry(json::Writer& writer, ListKind kind, std::size_t i,
+                   const mcp::Dialect& dialect) const;
+
  private:
   template <class E>
   using Index = std::unordered_map<std::string, std::shared_ptr<const E>, Hash, std::equal_to<>>;
@@ -209,7 +226,6 @@ class Catalog {
     return at == index.end() ? nullptr : at->second;
   }
   std::string render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const;
-  std::size_t count(ListKind kind) const;
 
   std::size_t page_size_;
   std::shared_ptr<const ServerCapabilities> capabilities_;  // shared by those it was promised to

@@ -1,5 +1,6 @@
 #include "gate.hpp"
 
+#include "access.hpp"
 #include "frame.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/base/work.hpp"
@@ -315,14 +316,53 @@ class Entrance {
       cursor = parts_.cursor.as_string();
       if (!cursor) return call_.fail(rpc::invalid_params("/cursor: expected a string"));
     }
+    if (!session_.server().policies.empty()) return own_list(kind, cursor);
     const auto page = session_.catalog()->page(kind, dialect(), cursor);
-    if (!page) {
-      return call_.fail(
-          rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
-    }
+    if (!page) return bad_cursor();
     json::Writer& writer = begin();
     writer.raw(*page);
     end(writer, &session_.server().options.cache);
+  }
+
+  void bad_cursor() {
+    call_.fail(rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
+  }
+
+  /// One that is made for this caller.
+  void own_list(ListKind kind, std::optional<std::string_view> cursor) {
+    std::optional<ListPlace> place = ListPlace{};
+    if (cursor) place = read_cursor(kind, facts(), *cursor);
+    const std::optional<std::size_t> from = place ? place->position() : std::nullopt;
+    if (!from) return bad_cursor();
+    const auto page =
+        visible_page(session_.server(), *session_.catalog(), kind, dialect(), facts(), *from);
+    if (!page) return bad_cursor();
+    json::Writer& writer = begin();
+    writer.key(member_name(kind));
+    writer.raw("[" + page->entries + "]");
+    if (page->next) {
+      writer.key("nextCursor");
+      writer.value(write_cursor(kind, facts(), ListPlace{.cursor = std::to_string(*page->next)}));
+    }
+    const CacheHint cache{.ttl = session_.server().options.cache.ttl};
+    end(writer, &cache);
+  }
+
+  // Who may use what.
+
+  const rpc::Facts& facts() { return call_.context().facts(); }
+  /// Why this caller may not use it, in the words of the policy, or as if it did not exist.
+  std::optional<Error> refused(const AccessQuestion& question, const auto& unknown) {
+    if (session_.server().policies.empty()) return std::nullopt;
+    auto refusal = refusal_of(session_.server(), question);
+    if (!refusal) return std::nullopt;
+    if (refusal->hide) return unknown();
+    return wire_error(std::move(refusal->error), dialect());
+  }
+  template <class E, class... More>
+  bool may_see(const std::shared_ptr<const E>& entry, const More&... more) {
+    return entry && (session_.server().policies.empty() ||
+                     !refusal_of(session_.server(), ask_about(*entry, facts(), more...)));
   }
 
   void complete() {
@@ -337,9 +377,9 @@ class Entrance {
     const auto& catalog = session_.catalog();
     const auto* prompt = std::get_if<PromptReference>(&params->ref);
     const auto names_resource = [&](const std::string& uri) {
-      return catalog->has_template(uri) || catalog->resource(uri) != nullptr;
+      return may_see(catalog->find_template(uri)) || may_see(catalog->resource(uri));
     };
-    const bool known = prompt ? catalog->has_prompt(prompt->name)
+    const bool known = prompt ? may_see(catalog->prompt(prompt->name))
                               : names_resource(std::get<ResourceReference>(params->ref).uri);
     if (!known) {
       return call_.fail(rpc::invalid_params("/ref: there is no such " +
@@ -388,7 +428,7 @@ class Entrance {
   bool could_exist(std::string_view uri) {
     std::map<std::string, std::string> values;
     const auto& catalog = session_.catalog();
-    return catalog->resource(uri) || catalog->match(uri, values);
+    return may_see(catalog->resource(uri)) || may_see(catalog->match(uri, values), uri);
   }
 
   void listen() {
@@ -546,9 +586,15 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a tool"));
     }
     const std::shared_ptr<const ToolEntry> tool = session_.catalog()->tool(name);
+    const auto unknown = [&] {
+      return rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200)));
+    };
     if (!tool) {
       if (!capabilities().tools) return unknown_method();
-      return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
+      return call_.fail(unknown());
+    }
+    if (auto error = refused(ask_about(*tool, facts()), unknown)) {
+      return call_.fail(*std::move(error));
     }
     request_.arguments = parts_.arguments;
     if (session_.only_stateless && !tool->param_headers.empty() &&
@@ -580,8 +626,12 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
     }
     const std::shared_ptr<const PromptEntry> prompt = session_.catalog()->prompt(name);
-    if (!prompt) {
-      return call_.fail(rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200))));
+    const auto unknown = [&] {
+      return rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200)));
+    };
+    if (!prompt) return call_.fail(unknown());
+    if (auto error = refused(ask_about(*prompt, facts()), unknown)) {
+      return call_.fail(*std::move(error));
     }
     request_.arguments = parts_.arguments;
     if (prompt->prompt.arguments) {
@@ -604,14 +654,21 @@ class Entrance {
     if (auto error = too_long("/uri", request_.uri, limits().uri_bytes))
       return call_.fail(*std::move(error));
     const auto& catalog = session_.catalog();
+    const auto unknown = [&] { return wire_error(not_found(request_.uri), dialect()); };
     if (const auto resource = catalog->resource(request_.uri)) {
+      if (auto error = refused(ask_about(*resource, facts()), unknown)) {
+        return call_.fail(*std::move(error));
+      }
       request_.cache = &resource->cache;
       request_.mime_type = &resource->resource.mimeType;
       return work(resource);
     }
     std::map<std::string, std::string> values;
     const auto matched = catalog->match(request_.uri, values);
-    if (!matched) return call_.fail(wire_error(not_found(request_.uri), dialect()));
+    if (!matched) return call_.fail(unknown());
+    if (auto error = refused(ask_about(*matched, facts(), request_.uri), unknown)) {
+      return call_.fail(*std::move(error));
+    }
     request_.cache = &matched->cache;
     request_.mime_type = &matched->resource.mimeType;
     const std::string text = json::encode(values);

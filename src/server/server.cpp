@@ -336,6 +336,12 @@ Server& Server::use(rpc::Middleware middleware) {
 
 rpc::Router& Server::own_router() { return *impl_->router; }
 
+Server& Server::restrict(AccessPolicy policy) {
+  if (!policy.decide) refuse("a policy needs a function that decides");
+  impl_->policies.push_back(std::move(policy));
+  return *this;
+}
+
 // Changing.
 
 namespace {

@@ -11,7 +11,8 @@
 // Handlers of several connections may run at the same time.
 //
 // Threads: everything here may be called from any thread at any time, also while connections are
-// served; clients are told of the change. Only use() must come before the first connection.
+// served; clients are told of the change. Only use() and restrict() must come before the first
+// connection.
 #pragma once
 
 #include <chrono>
@@ -43,6 +44,7 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/tap.hpp"
+#include "godwit/server/access_policy.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/handler.hpp"
 
@@ -308,6 +310,10 @@ class GODWIT_API Server {
     own_router().use(std::move(middleware));
     return *this;
   }
+
+  /// Decides who may see and use what. Of several, all must allow it. Lists are made for each
+  /// caller then, and are marked so.
+  Server& restrict(AccessPolicy policy);
 
   // Changing. False if there is nothing of that name.
 
