@@ -6,5 +6,6 @@
 #include "godwit/server/context.hpp"
 #include "godwit/server/input_required.hpp"
 #include "godwit/server/middleware.hpp"
+#include "godwit/server/provider.hpp"
 #include "godwit/server/reply.hpp"
 #include "godwit/server/server.hpp"

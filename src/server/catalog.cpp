@@ -53,7 +53,8 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
       methods_(tables.methods),
       prompt_completers_(tables.prompt_completers),
       template_completers_(tables.template_completers),
-      extensions_(tables.extensions) {
+      extensions_(tables.extensions),
+      providers_(tables.providers) {
   tools_.reserve(tool_list_.size());
   for (const auto& entry : tool_list_) tools_.emplace(entry->tool.name, entry);
   for (const auto& entry : prompt_list_) prompts_.emplace(entry->prompt.name, entry);
@@ -61,9 +62,12 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
 
   ServerCapabilities offered;
   if (options.logging) offered.logging.emplace();
-  if (!tool_list_.empty()) offered.tools = ListCapability{.listChanged = true};
-  if (!prompt_list_.empty()) offered.prompts = ListCapability{.listChanged = true};
-  if (!resource_list_.empty() || !template_list_.empty()) {
+  const auto provided = [&](ListKind kind) { return !providers(kind).empty(); };
+  if (!tool_list_.empty() || provided(ListKind::tools))
+    offered.tools = ListCapability{.listChanged = true};
+  if (!prompt_list_.empty() || provided(ListKind::prompts))
+    offered.prompts = ListCapability{.listChanged = true};
+  if (!resource_list_.empty() || !template_list_.empty() || provided(ListKind::resources)) {
     offered.resources =
         ResourcesCapability{.subscribe = options.subscriptions, .listChanged = true};
   }

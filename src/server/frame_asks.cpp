@@ -292,7 +292,7 @@ bool Frame::suspend() {
 void Frame::suspend_stateless() {
   Asks& all = *asks_;
   Server::Impl& server = session_.server();
-  if (kind() == EntryKind::custom) {
+  if (kind() == EntryKind::custom || kind() == EntryKind::list) {
     server.options.log.limited(
         LogLevel::error,
         handler_name() + " asks, which only tools, prompts and resources can in this era");

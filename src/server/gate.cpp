@@ -247,6 +247,7 @@ class Entrance {
     mcp::write_initialize_result(call_.begin_result(), agreed,
                                  json::encode(mcp::fitted(*promised, agreed)), server.info,
                                  server.options.instructions);
+    session_.set_identity(facts().identity);
     if (auto error = session_.begin(
             agreed, promised,
             Caller{std::move(handshake->client), std::move(handshake->capabilities)})) {
@@ -316,7 +317,9 @@ class Entrance {
       cursor = parts_.cursor.as_string();
       if (!cursor) return call_.fail(rpc::invalid_params("/cursor: expected a string"));
     }
-    if (!session_.server().policies.empty()) return own_list(kind, cursor);
+    if (!session_.server().policies.empty() || !session_.catalog()->providers(kind).empty()) {
+      return own_list(kind, cursor);
+    }
     const auto page = session_.catalog()->page(kind, dialect(), cursor);
     if (!page) return bad_cursor();
     json::Writer& writer = begin();
@@ -332,20 +335,44 @@ class Entrance {
   void own_list(ListKind kind, std::optional<std::string_view> cursor) {
     std::optional<ListPlace> place = ListPlace{};
     if (cursor) place = read_cursor(kind, facts(), *cursor);
-    const std::optional<std::size_t> from = place ? place->position() : std::nullopt;
-    if (!from) return bad_cursor();
-    const auto page =
-        visible_page(session_.server(), *session_.catalog(), kind, dialect(), facts(), *from);
-    if (!page) return bad_cursor();
-    json::Writer& writer = begin();
-    writer.key(member_name(kind));
-    writer.raw("[" + page->entries + "]");
-    if (page->next) {
-      writer.key("nextCursor");
-      writer.value(write_cursor(kind, facts(), ListPlace{.cursor = std::to_string(*page->next)}));
+    const auto& catalog = session_.catalog();
+    if (!place || place->source > catalog->providers(kind).size()) return bad_cursor();
+    std::string entries;
+    if (place->source == 0) {
+      const std::optional<std::size_t> from = place->position();
+      auto page = from ? visible_page(session_.server(), *catalog, kind, dialect(), facts(), *from)
+                       : std::nullopt;
+      if (!page) return bad_cursor();
+      if (page->next) {
+        return end_own_list(
+            kind, page->entries,
+            write_cursor(kind, facts(), ListPlace{.cursor = std::to_string(*page->next)}));
+      }
+      entries = std::move(page->entries);
     }
+    const std::size_t first = place->source == 0 ? 0 : place->source - 1;
+    const std::shared_ptr<const Entry> provided = provided_list(*catalog, kind, first);
+    if (!provided) return end_own_list(kind, entries, std::nullopt);
+    const std::string query =
+        place->source == 0 ? "{}" : R"({"cursor":)" + json::quote(place->cursor) + "}";
+    json::Document document;
+    request_.arguments = made_arguments(document, query);
+    Frame frame(session_, call_, request_, provided);
+    frame.set_listed(std::move(entries));
+    frame.run();
+  }
+
+  void end_own_list(ListKind kind, std::string_view entries,
+                    const std::optional<std::string>& cursor) {
+    json::Writer& writer = begin();
+    write_own_list(writer, kind, entries, cursor);
     const CacheHint cache{.ttl = session_.server().options.cache.ttl};
     end(writer, &cache);
+  }
+
+  /// Text of ours around what the client sent, which was within its limits.
+  static json::View made_arguments(json::Document& document, std::string_view text) {
+    return document.parse(text, json::ParseOptions{.depth = 100'000, .number_chars = 0}).value();
   }
 
   // Who may use what.
@@ -428,7 +455,9 @@ class Entrance {
   bool could_exist(std::string_view uri) {
     std::map<std::string, std::string> values;
     const auto& catalog = session_.catalog();
-    return may_see(catalog->resource(uri)) || may_see(catalog->match(uri, values), uri);
+    // What providers have is known to them alone.
+    return may_see(catalog->resource(uri)) || may_see(catalog->match(uri, values), uri) ||
+           (!catalog->providers(ListKind::resources).empty() && !catalog->resource(uri));
   }
 
   void listen() {
@@ -487,6 +516,7 @@ class Entrance {
     }
     const rpc::Id id = *rpc::Id::from(call_.id());
     listen.id = id.text();
+    listen.identity = facts().identity;
     bytes += sizeof listen + 3 * kept_size(listen.id);  // also in the table, and in the last answer
     if (auto error = session_.kept().add(bytes)) return call_.fail(*std::move(error));
     listen.claim = KeptClaim(session_.kept(), bytes);
@@ -586,12 +616,10 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a tool"));
     }
     const std::shared_ptr<const ToolEntry> tool = session_.catalog()->tool(name);
-    const auto unknown = [&] {
-      return rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200)));
-    };
+    const auto unknown = [&] { return unknown_name(EntryKind::tool, name); };
     if (!tool) {
       if (!capabilities().tools) return unknown_method();
-      return call_.fail(unknown());
+      return call_provider(ListKind::tools, OfferKind::tool, name, unknown);
     }
     if (auto error = refused(ask_about(*tool, facts()), unknown)) {
       return call_.fail(*std::move(error));
@@ -626,10 +654,8 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
     }
     const std::shared_ptr<const PromptEntry> prompt = session_.catalog()->prompt(name);
-    const auto unknown = [&] {
-      return rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200)));
-    };
-    if (!prompt) return call_.fail(unknown());
+    const auto unknown = [&] { return unknown_name(EntryKind::prompt, name); };
+    if (!prompt) return call_provider(ListKind::prompts, OfferKind::prompt, name, unknown);
     if (auto error = refused(ask_about(*prompt, facts()), unknown)) {
       return call_.fail(*std::move(error));
     }
@@ -665,7 +691,9 @@ class Entrance {
     }
     std::map<std::string, std::string> values;
     const auto matched = catalog->match(request_.uri, values);
-    if (!matched) return call_.fail(unknown());
+    if (!matched) {
+      return call_provider(ListKind::resources, OfferKind::resource, request_.uri, unknown);
+    }
     if (auto error = refused(ask_about(*matched, facts(), request_.uri), unknown)) {
       return call_.fail(*std::move(error));
     }
@@ -675,6 +703,25 @@ class Entrance {
     json::Document document;
     request_.arguments = *document.parse(text);
     work(matched);
+  }
+
+  /// Something that the server was not given by name.
+  void call_provider(ListKind kind, OfferKind offer, std::string_view name, const auto& unknown) {
+    const std::shared_ptr<const Entry> provided = provided_call(*session_.catalog(), kind, name);
+    if (!provided) return call_.fail(unknown());
+    const AccessQuestion question{.kind = offer, .name = name, .facts = facts()};
+    if (auto error = refused(question, unknown)) return call_.fail(*std::move(error));
+    std::string text =
+        std::string(kind == ListKind::resources ? R"({"uri":)" : R"({"name":)") + json::quote(name);
+    if (kind != ListKind::resources) {
+      text.append(R"(,"arguments":)");
+      text.append(parts_.arguments ? parts_.arguments.source() : "{}");
+    }
+    text.push_back('}');
+    json::Document document;
+    request_.arguments = made_arguments(document, text);
+    aim(request_, *provided);
+    work(provided);
   }
 
   // What the program added.

@@ -55,6 +55,10 @@ class Session : public std::enable_shared_from_this<Session> {
   const ServerCapabilities& promised() const noexcept { return *promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
+  /// Who made the handshake; null if nobody has verified that.
+  void set_identity(std::shared_ptr<const rpc::Identity> identity) noexcept {
+    identity_ = std::move(identity);
+  }
   void set_initialized() noexcept { initialized_ = true; }
   void set_level(LoggingLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
   LoggingLevel level() const noexcept { return level_.load(std::memory_order_relaxed); }  // any
@@ -68,7 +72,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Listening of stateless clients.
 
   struct Listen {
-    std::string id;        // as JSON
+    std::string id;  // as JSON
+    std::shared_ptr<const rpc::Identity> identity;
     rpc::Route route = 0;  // that it came by
     unsigned changes = 0;
     std::set<std::string> uris;
@@ -89,6 +94,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Telling. Any thread.
 
   void tell_later(unsigned changes);
+  /// Tells those of them who are this caller.
+  void tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> caller);
   void tell_updated_later(const std::string& uri);
   void post(Function<void()> work) { poster_(std::move(work)); }
   /// On the peer's thread: a notification of an extension, to those whose filter has the value.
@@ -109,7 +116,7 @@ class Session : public std::enable_shared_from_this<Session> {
   template <class F>
   void for_each_listen(F&& each);
   bool promised(unsigned change) const;
-  void tell_changes();
+  void tell_changes(unsigned changes, const rpc::Identity* caller);
   void tell_updated(const std::string& uri);
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
 
@@ -124,6 +131,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
+  std::shared_ptr<const rpc::Identity> identity_;
   bool initialized_ = false;
   /// Guarded by the mutex of the server: few programs keep anything, and there may be many
   /// sessions.
