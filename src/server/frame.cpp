@@ -207,21 +207,8 @@ void Frame::result(const ToolResult& result) {
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
   const std::string type = result.resultType.value_or("complete");
   if (!knows_result_type(type)) return;
-  json::Writer& writer = begin(type);
-  writer.raw_key("\"content\":");
-  mcp::write_contents(writer, result.content, dialect());
-  if (result.structuredContent) {
-    const std::string& json = result.structuredContent->text;
-    if (dialect().stateless || (dialect().structured && json.starts_with('{'))) {
-      writer.raw_key("\"structuredContent\":");
-      writer.raw(json);
-    }
-  }
-  if (result.isError) {
-    writer.raw_key("\"isError\":");
-    writer.value(*result.isError);
-  }
-  end(writer, result._meta ? &*result._meta : nullptr, nullptr);
+  write_tool_result(open(), dialect(), session_.server(), result);
+  close();
 }
 
 void Frame::prompt(const PromptResult& result) {

@@ -8,6 +8,9 @@
 
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "mcp/era/stateless.hpp"
+#include "result.hpp"
+#include "session.hpp"
 
 namespace godwit::inline v0 {
 
@@ -40,6 +43,19 @@ std::string describe(const rpc::Outcome& outcome) {
   if (!error) return describe_result(outcome.result());
   if (outcome.is_cancelled()) return "cancelled: " + error->message;
   return "error " + std::to_string(error->code) + ": " + error->message;
+}
+
+rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result) {
+  const auto* const session = call.context().user<detail::server::Session>();
+  if (!session) return rpc::internal_error("the connection is none of a Server");
+  const bool stateless = session->only_stateless ||
+                         mcp::is_stateless(mcp::find_facts(call.params().find("_meta"))) ||
+                         !session->dialect();
+  const mcp::Dialect& dialect = stateless ? mcp::stateless_dialect() : *session->dialect();
+  std::string text;
+  json::Writer writer(text);
+  detail::server::write_tool_result(writer, dialect, session->server(), result);
+  return rpc::Verdict::answer(std::move(text));
 }
 
 rpc::Middleware log_calls(Log log) {

@@ -31,7 +31,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user);
   ~Session();
 
-  Server::Impl& server() noexcept { return *server_; }
+  Server::Impl& server() const noexcept { return *server_; }
   rpc::Peer& peer() noexcept { return peer_; }
   const rpc::Poster& poster() const noexcept { return poster_; }  // any thread
   void* user() const noexcept { return user_.get(); }             // any thread

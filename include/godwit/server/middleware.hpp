@@ -12,6 +12,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/base/result.hpp"
+#include "godwit/mcp/tool.hpp"
 #include "godwit/rpc/middleware.hpp"
 
 namespace godwit::inline v0 {
@@ -19,6 +20,9 @@ namespace godwit::inline v0 {
 /// How a call ended, for people: `ok`, `tool error` with its text, `input required`, `cancelled`,
 /// or `error` with its code.
 GODWIT_API std::string describe(const rpc::Outcome& outcome);
+
+/// For middleware that answers in place of a tool: the result as the caller's revision wants it.
+GODWIT_API rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result);
 
 /// One line per call: the method, which tool, prompt or resource, the time it took, and how it
 /// ended, as describe() says it.
