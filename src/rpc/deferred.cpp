@@ -78,8 +78,9 @@ bool Mailbox::closed() {
   return closed_;
 }
 
-void DeferredCall::answer(std::string result) {
+void DeferredCall::give(std::string result, bool asks) {
   if (answered_.exchange(true)) return;
+  answer_->asks = asks;
   answer_->request = shared_from_this();
   answer_->text = std::move(result);
   answer_->route = route_;

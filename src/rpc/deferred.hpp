@@ -36,6 +36,7 @@ struct Letter {
   Function<void()> work{};
   Route route = 0;          // of a message to send
   bool on_the_way = false;  // a message of the request, not its answer
+  bool asks = false;        // the answer is a question
   bool goes_on = false;     // the request was held by middleware, and is not any more
   std::unique_ptr<Letter> next{};
 };
@@ -117,10 +118,10 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
         id_(std::move(id)),
         answer_(std::make_unique<Letter>()) {}
 
-  void answer(std::string result) override;
+  void answer(std::string result) override { give(std::move(result), false); }
+  void ask(std::string question) override { give(std::move(question), true); }
   void fail(Error error) override;
   void threw(std::exception_ptr exception) noexcept override;
-  void set_asks() override { asks = true; }
   void send(std::string message) override;
   /// Hands in what became of it.
   void post(std::unique_ptr<Letter> letter) noexcept;
@@ -150,7 +151,6 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
   const BytesInFlight bytes;  // of its params
-  bool asks = false;          // set by whoever answers, before that
 
   // Of the middleware around it, on the peer's thread.
   std::string name;
@@ -163,6 +163,8 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   bool goes_on = false;  // it was let go while that `before` ran
 
  private:
+  void give(std::string result, bool asks);
+
   std::shared_ptr<Mailbox> mailbox_;
   std::string method_;
   std::optional<Id> id_;

@@ -248,7 +248,7 @@ void Peer::Impl::deliver_to(Letter& letter) {
   if (!forget(letter.request)) return;
   if (letter.error) return finish(call, *std::move(letter.error));
   Outcome outcome = outcome_of(call);
-  outcome.asks_ = call.asks;
+  outcome.asks_ = letter.asks;
   if (call.id()) outcome.result_ = letter.text;
   finish(call, outcome);
 }

@@ -42,7 +42,8 @@ void Frame::close() {
   if (call_) {
     call_->end_result();
   } else {
-    late_->request().answer(std::move(answer_));
+    rpc::detail::InFlight& request = late_->request();
+    asking_ ? request.ask(std::move(answer_)) : request.answer(std::move(answer_));
   }
 }
 

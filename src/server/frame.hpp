@@ -176,7 +176,8 @@ class Frame final : public Work, public Exchange {
   std::optional<json::Writer> writer_;  // of a late one
   double last_progress_ = std::numeric_limits<double>::lowest();
   bool counted_ = false;
-  bool lost_ = false;  // there was no memory for an answer
+  bool lost_ = false;    // there was no memory for an answer
+  bool asking_ = false;  // the answer is a question
 };
 
 /// A call that has left the stack: it owns its request and outlives the connection if it must.

@@ -324,11 +324,8 @@ void Frame::suspend_stateless() {
     server.options.log.limited(LogLevel::warning, what + " (ServerOptions::state_bytes)");
     return refuse(rpc::invalid_params(what + "; send shorter arguments and answers"));
   }
-  if (call_) {
-    call_->set_asks();
-  } else {
-    late_->request().set_asks();
-  }
+  asking_ = true;
+  if (call_) call_->set_asks();
   json::Writer& writer = open();
   writer.begin_object();
   writer.raw(R"("resultType":"input_required")");

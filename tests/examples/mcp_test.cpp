@@ -56,7 +56,7 @@ TEST_P(McpExample, AuditWritesASpanAndALineForEachCall) {
   {
     auto client = Client::spawn({"sh", "-c", "exec \"$0\" 2>\"$1\"", bin + "/audit", file}, extra);
     ASSERT_TRUE(client) << client.error().message;
-    const auto tools = client->tools();
+    const auto tools = client->list_tools();
     ASSERT_TRUE(tools) << tools.error().message;
     std::string names;
     for (const Tool& tool : *tools) names += tool.name + " ";
