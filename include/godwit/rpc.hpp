@@ -7,6 +7,7 @@
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/message.hpp"
 #include "godwit/rpc/meta.hpp"
+#include "godwit/rpc/middleware.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/reply.hpp"
 #include "godwit/rpc/router.hpp"

@@ -92,8 +92,9 @@ bool Mailbox::closed() {
   return closed_;
 }
 
-void DeferredCall::answer(std::string result) {
+void DeferredCall::give(std::string result, bool asks) {
   if (answered_.exchange(true)) return;
+  answer_->asks = asks;
   answer_->request = shared_from_this();
   answer_->text = std::move(result);
   answer_->route = route_;
@@ -106,6 +107,12 @@ void DeferredCall::fail(Error error) {
   answer_->error = std::move(error);
   answer_->route = route_;
   mailbox_->post(std::move(answer_));
+}
+
+void DeferredCall::post(std::unique_ptr<Letter> letter) noexcept {
+  letter->request = shared_from_this();
+  letter->route = route_;
+  mailbox_->post(std::move(letter));
 }
 
 void DeferredCall::threw(std::exception_ptr exception) noexcept {

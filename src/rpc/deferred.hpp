@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "call_states.hpp"
 #include "godwit/base/clock.hpp"
 #include "godwit/base/error.hpp"
 #include "godwit/base/function.hpp"
@@ -38,6 +39,8 @@ struct Letter {
   Function<void()> work{};
   Route route = 0;          // of a message to send
   bool on_the_way = false;  // a message of the request, not its answer
+  bool asks = false;        // the answer is a question
+  bool goes_on = false;     // the request was held by middleware, and is not any more
   std::unique_ptr<Letter> next{};
 };
 
@@ -134,10 +137,13 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
         id_(std::move(id)),
         answer_(std::make_unique<Letter>()) {}
 
-  void answer(std::string result) override;
+  void answer(std::string result) override { give(std::move(result), false); }
+  void ask(std::string question) override { give(std::move(question), true); }
   void fail(Error error) override;
   void threw(std::exception_ptr exception) noexcept override;
   void send(std::string message) override;
+  /// Hands in what became of it.
+  void post(std::unique_ptr<Letter> letter) noexcept;
   std::stop_token cancelled() const override { return stop_.get_token(); }
   std::string_view method() const override { return method_; }
   const std::optional<Id>& id() const noexcept override { return id_; }
@@ -163,11 +169,21 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   Route route_ = 0;
   std::shared_ptr<BatchAnswers> batch;
   TimePoint started{};
-  std::string label;
-  std::size_t passed = 0;     // middleware whose `before` let the call through
   const BytesInFlight bytes;  // of its params
 
+  // Of the middleware around it, on the peer's thread.
+  std::string name;
+  bool continues = false;
+  std::shared_ptr<const Router> router;  // whose layers the states belong to
+  std::unique_ptr<CallStates> own_states;
+  CallStates* states = nullptr;  // on the stack while the `before` runs that holds the call
+  std::string held_message;      // `[id,params]` of one that is held, for the time after
+  bool has_params = false;
+  bool goes_on = false;  // it was let go while that `before` ran
+
  private:
+  void give(std::string result, bool asks);
+
   std::shared_ptr<Mailbox> mailbox_;
   std::string method_;
   std::optional<Id> id_;

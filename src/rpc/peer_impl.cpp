@@ -15,10 +15,6 @@ namespace {
 /// A plain handler that runs longer than this holds up everything else on its connection.
 constexpr Duration slow_handler = std::chrono::milliseconds(100);
 
-/// What a larger message is parsed into, twenty times its size, is not kept for the next one: there
-/// may be many connections.
-constexpr std::size_t most_reused = 8u << 10;
-
 }  // namespace
 
 // Input.
@@ -31,6 +27,7 @@ void Peer::Impl::message(std::string_view text, std::size_t spare) {
                                       " bytes, more than " +
                                       std::to_string(options.limits.message_bytes_in)));
   }
+  // What one is parsed into is twenty times as large.
   if (text.size() > most_reused) return large_message(text, spare);
   parse_with(document, text, spare);
 }
@@ -64,6 +61,13 @@ void Peer::Impl::message(json::View root) {
 }
 
 void Peer::Impl::after_message() {
+  do {
+    handle_waiting();
+    if (!closed && mailbox->has_mail()) self.process();
+  } while (!waiting_messages.empty() && !closed);
+}
+
+void Peer::Impl::handle_waiting() {
   while (!waiting_messages.empty() && !closed) {
     const Waiting next = std::move(waiting_messages.front());
     waiting_messages.pop_front();
@@ -72,7 +76,6 @@ void Peer::Impl::after_message() {
     message(next.text, 0);
     facts = &connection_facts();
   }
-  if (!closed && mailbox->has_mail()) self.process();
 }
 
 void Peer::Impl::batch(json::View array) {
@@ -241,12 +244,30 @@ void Peer::Impl::deliver_to(Letter& letter) {
     if (!call.taken_back()) self.send_notification(letter.text);
     return;
   }
+  if (letter.goes_on) return resume(letter.request);
   if (!forget(letter.request)) return;
-  Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started, call.label);
-  outcome.failed_ = letter.error.has_value();
-  if (letter.error) outcome.error_ = *std::move(letter.error);
+  if (letter.error) return finish(call, *std::move(letter.error));
+  Outcome outcome = outcome_of(call);
+  outcome.asks_ = letter.asks;
   if (call.id()) outcome.result_ = letter.text;
-  settle(outcome, call.passed);
+  finish(call, outcome);
+}
+
+Outcome Peer::Impl::outcome_of(const DeferredCall& call) const noexcept {
+  const detail::Subject subject{.name = call.name, .continues = call.continues};
+  return Outcome(call.method(), {}, &call.id(), subject, call.facts(),
+                 options.clock->now() - call.started);
+}
+
+void Peer::Impl::finish(DeferredCall& call, Error error) {
+  Outcome outcome = outcome_of(call);
+  outcome.failed_ = true;
+  outcome.error_ = std::move(error);
+  finish(call, outcome);
+}
+
+void Peer::Impl::finish(DeferredCall& call, Outcome& outcome) {
+  settle(outcome, call);
   if (closed) return;
   if (!call.id()) {
     if (outcome.failed_) complain_about_notification(call.method(), outcome.error_);
@@ -271,16 +292,19 @@ void Peer::Impl::run(Function<void()>& work, std::string_view what) noexcept {
 
 void Peer::Impl::abandon(DeferredCall& call, const Error& reason) noexcept {
   call.cancel();
-  if (call.passed == 0) return;
-  try {
-    Outcome outcome(call.method(), !call.id(), options.clock->now() - call.started, call.label);
-    outcome.failed_ = true;
-    outcome.cancelled_ = true;
-    outcome.error_ = end_of_call(reason.code, reason.cause, [&] { return reason.message; });
-    settle(outcome, call.passed);
-  } catch (...) {
-    options.log.caught("middleware was not told that a call is over");
-  }
+  if (!call.states) return;
+  Outcome outcome = outcome_of(call);
+  outcome.failed_ = true;
+  outcome.cancelled_ = true;
+  outcome.error_ = end_of_call(reason.code, reason.cause, [&] { return reason.message; });
+  settle(outcome, call);
+}
+
+void Peer::Impl::settle(Outcome& outcome, DeferredCall& call) noexcept {
+  detail::CallStates none;
+  settle(outcome, call.states ? *call.states : none);
+  // A `before` that is on the stack needs its state a little longer.
+  if (call.own_states && call.states == call.own_states.get()) call.states->drop_open();
 }
 
 void Peer::Impl::close(const Error* reason) noexcept {
@@ -345,30 +369,40 @@ void Peer::Impl::fail_pending(const Error& reason) noexcept {
   }
 }
 
-void Peer::Impl::settle(Outcome& outcome, std::size_t passed) {
+void Peer::Impl::settle(Outcome& outcome, detail::CallStates& states) noexcept {
   // A protocol that wants objects as results never gets anything else from us, nor from middleware.
   const auto check_result = [&] {
     if (!rules.object_result || outcome.failed_ || outcome.notification_) return;
     const std::size_t first = outcome.result_.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos && outcome.result_[first] == '{') return;
-    complain(LogLevel::error, "the result of " + json::quote(outcome.method_) +
-                                  " must be an object in this protocol");
-    outcome.set_error(internal_error());
+    fail(outcome);
+    try {
+      complain(LogLevel::error, "the result of " + json::quote(outcome.method_) +
+                                    " must be an object in this protocol");
+    } catch (...) {  // no memory for the line
+    }
   };
   check_result();
-  for (std::size_t i = passed; i-- > 0;) {
-    const auto& after = router->middleware()[i].after;
-    if (!after) continue;
+  while (states.passed() > 0) {
     try {
-      after(outcome);
+      states.last_layer().after(outcome, states.last_state());
     } catch (...) {
       // It may have wanted to hide or to refuse something: nothing but an error is safe to send.
-      complain(LogLevel::error, detail::describe_throw("middleware after", outcome.method_,
-                                                       std::current_exception()));
-      outcome.set_error(internal_error());
+      fail(outcome);
+      try {
+        complain(LogLevel::error, detail::describe_throw("middleware after", outcome.method_,
+                                                         std::current_exception()));
+      } catch (...) {
+      }
     }
+    states.drop_last();
   }
   if (outcome.changed_) check_result();
+}
+
+void Peer::Impl::fail(Outcome& outcome) noexcept {
+  outcome.set_error(end_of_call(code::internal_error, Cause::unspecified,
+                                [] { return internal_error().message; }));
 }
 
 void Peer::Impl::complain_about_notification(std::string_view method, const Error& error) {

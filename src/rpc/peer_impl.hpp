@@ -66,6 +66,29 @@ struct Peer::Impl {
     const Route before_;
   };
 
+  /// The same while a message that was held goes on, which may be inside of another.
+  class Resuming {
+   public:
+    Resuming(Impl& impl, const std::shared_ptr<const Facts>& facts) noexcept
+        : busy_(impl),
+          impl_(impl),
+          nested_(std::exchange(impl.receiving, true)),
+          before_(std::exchange(impl.facts, facts ? facts.get() : &no_facts())) {}
+    ~Resuming() {
+      impl_.receiving = nested_;
+      impl_.facts = before_;
+    }
+    Resuming(const Resuming&) = delete;
+    Resuming& operator=(const Resuming&) = delete;
+    bool outermost() const noexcept { return !nested_; }
+
+   private:
+    Busy busy_;
+    Impl& impl_;
+    const bool nested_;
+    const Facts* const before_;
+  };
+
   Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
        std::shared_ptr<const PeerOptions> options_, PeerHooks hooks)
       : self(self_),
@@ -119,6 +142,9 @@ struct Peer::Impl {
   std::unordered_set<DeferredPtr> notifications;  // deferred ones
   std::size_t in_flight_bytes = 0;                // of the params of both
   std::string scratch;                            // results nobody wants
+  std::string seen_result;                        // the last one that middleware saw
+  /// What is larger is not kept for the next message: there may be many connections.
+  static constexpr std::size_t most_reused = 8u << 10;
   std::unordered_set<std::string> slow_methods;
 
   const Facts& connection_facts() const noexcept { return connection ? *connection : no_facts(); }
@@ -153,11 +179,15 @@ struct Peer::Impl {
   }
   /// What came while a message was being handled.
   void after_message();
+  void handle_waiting();
   void batch(json::View array);
   /// Ends the own calls that a batch answers which is refused.
   void fail_answered(json::View array, const Error& problem);
   void entry(json::View view, const BatchPtr& batch);
   void dispatch(const detail::Envelope& envelope, const BatchPtr& batch);
+  void handle(Incoming& call, const detail::Handler& handler, std::string_view method);
+  /// Goes on with a request that middleware held.
+  void resume(const DeferredPtr& call);
   void response(const detail::Envelope& envelope);
   /// What a response means to the call that waits for it.
   Result<json::View> outcome_of(const detail::Envelope& response, std::uint64_t call);
@@ -195,8 +225,15 @@ struct Peer::Impl {
   void fail_pending(const Error& reason) noexcept;
   /// The end, which needs no memory: without any, those who wait hear less about it.
   void close(const Error* reason) noexcept;
-  /// Lets middleware see and change the outcome of a call.
-  void settle(Outcome& outcome, std::size_t passed);
+  /// Lets middleware see and change the outcome of a call: those that let it through, each once.
+  void settle(Outcome& outcome, detail::CallStates& states) noexcept;
+  void settle(Outcome& outcome, detail::DeferredCall& call) noexcept;
+  /// An error in place of what cannot be sent.
+  static void fail(Outcome& outcome) noexcept;
+  Outcome outcome_of(const detail::DeferredCall& call) const noexcept;
+  /// Ends a deferred call that left the tables, with an answer.
+  void finish(detail::DeferredCall& call, Outcome& outcome);
+  void finish(detail::DeferredCall& call, Error error);
   void complain_about_notification(std::string_view method, const Error& error);
 
   // Output.

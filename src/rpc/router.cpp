@@ -5,23 +5,39 @@
 
 namespace godwit::inline v0::rpc {
 
-void Outcome::set_result(std::string json) {
-  replacement_ = std::move(json);
-  result_ = replacement_;
-  failed_ = false;
-  changed_ = true;
-}
-
-void Outcome::set_error(Error error) {
-  error_ = std::move(error);
-  failed_ = true;
-  changed_ = true;
-}
-
 Router::~Router() = default;
 
+namespace {
+
+/// Middleware without a state.
+class PlainLayer final : public detail::Layer {
+ public:
+  explicit PlainLayer(Middleware functions) : functions_(std::move(functions)) {}
+  Verdict before(IncomingCall& call, void*) const override {
+    return functions_.before ? functions_.before(call) : Verdict();
+  }
+  void after(Outcome& outcome, void*) const override {
+    if (functions_.after) functions_.after(outcome);
+  }
+
+ private:
+  Middleware functions_;
+};
+
+}  // namespace
+
 Router& Router::use(Middleware middleware) {
-  middleware_.push_back(std::move(middleware));
+  return add_layer(std::make_unique<PlainLayer>(std::move(middleware)));
+}
+
+Router& Router::add_layer(std::unique_ptr<detail::Layer> layer) {
+  constexpr std::size_t align = alignof(std::max_align_t);
+  const std::size_t end = layers_.empty() ? 0 : layers_.back().state_end;
+  const std::size_t begin = (end + align - 1) / align * align;
+  const std::size_t size = layer->state_size();
+  layers_.push_back({.layer = std::move(layer),
+                     .state_begin = size > 0 ? begin : end,
+                     .state_end = size > 0 ? begin + size : end});
   return *this;
 }
 

@@ -34,6 +34,10 @@ std::optional<std::size_t> read_cursor(ListKind kind, std::string_view cursor) {
 
 }  // namespace
 
+std::string_view member_name(ListKind kind) noexcept {
+  return member_names[static_cast<std::size_t>(kind)];
+}
+
 json::Validation ToolEntry::check(json::View arguments) const {
   static const json::Value none = json::Object{};
   if (!input) return {};
@@ -49,7 +53,8 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
       methods_(tables.methods),
       prompt_completers_(tables.prompt_completers),
       template_completers_(tables.template_completers),
-      extensions_(tables.extensions) {
+      extensions_(tables.extensions),
+      providers_(tables.providers) {
   tools_.reserve(tool_list_.size());
   for (const auto& entry : tool_list_) tools_.emplace(entry->tool.name, entry);
   for (const auto& entry : prompt_list_) prompts_.emplace(entry->prompt.name, entry);
@@ -57,9 +62,12 @@ Catalog::Catalog(const Tables& tables, const ServerOptions& options)
 
   ServerCapabilities offered;
   if (options.logging) offered.logging.emplace();
-  if (!tool_list_.empty()) offered.tools = ListCapability{.listChanged = true};
-  if (!prompt_list_.empty()) offered.prompts = ListCapability{.listChanged = true};
-  if (!resource_list_.empty() || !template_list_.empty()) {
+  const auto provided = [&](ListKind kind) { return !providers(kind).empty(); };
+  if (!tool_list_.empty() || provided(ListKind::tools))
+    offered.tools = ListCapability{.listChanged = true};
+  if (!prompt_list_.empty() || provided(ListKind::prompts))
+    offered.prompts = ListCapability{.listChanged = true};
+  if (!resource_list_.empty() || !template_list_.empty() || provided(ListKind::resources)) {
     offered.resources =
         ResourcesCapability{.subscribe = options.subscriptions, .listChanged = true};
   }
@@ -102,11 +110,11 @@ const Completer* Catalog::completer(const CompletionReference& reference,
   return at == table.end() ? nullptr : &at->second;
 }
 
-bool Catalog::has_template(std::string_view text) const {
+std::shared_ptr<const TemplateEntry> Catalog::find_template(std::string_view text) const {
   for (const auto& entry : template_list_) {
-    if (entry->resource.uriTemplate == text) return true;
+    if (entry->resource.uriTemplate == text) return entry;
   }
-  return false;
+  return nullptr;
 }
 
 const Extension* Catalog::extension_of(std::vector<std::string> Extension::* part,
@@ -157,28 +165,27 @@ std::string Catalog::render(ListKind kind, const mcp::Dialect& dialect, std::siz
   json::Writer writer(text);
   writer.key(member_names[static_cast<std::size_t>(kind)]);
   writer.begin_array();
-  for (std::size_t i = from; i < end; ++i) {
-    switch (kind) {
-      case ListKind::tools:
-        json::write(writer, mcp::fitted(tool_list_[i]->tool, dialect));
-        break;
-      case ListKind::resources:
-        json::write(writer, mcp::fitted(resource_list_[i]->resource, dialect));
-        break;
-      case ListKind::templates:
-        json::write(writer, mcp::fitted(template_list_[i]->resource, dialect));
-        break;
-      case ListKind::prompts:
-        json::write(writer, mcp::fitted(prompt_list_[i]->prompt, dialect));
-        break;
-    }
-  }
+  for (std::size_t i = from; i < end; ++i) write_entry(writer, kind, i, dialect);
   writer.end_array();
   if (end < total) {
     writer.key("nextCursor");
     writer.value(make_cursor(kind, end));
   }
   return text;
+}
+
+void Catalog::write_entry(json::Writer& writer, ListKind kind, std::size_t i,
+                          const mcp::Dialect& dialect) const {
+  switch (kind) {
+    case ListKind::tools:
+      return json::write(writer, mcp::fitted(tool_list_[i]->tool, dialect));
+    case ListKind::resources:
+      return json::write(writer, mcp::fitted(resource_list_[i]->resource, dialect));
+    case ListKind::templates:
+      return json::write(writer, mcp::fitted(template_list_[i]->resource, dialect));
+    case ListKind::prompts:
+      return json::write(writer, mcp::fitted(prompt_list_[i]->prompt, dialect));
+  }
 }
 
 }  // namespace godwit::inline v0::detail::server

@@ -18,6 +18,7 @@
 
 #include "godwit/json/schema.hpp"
 #include "godwit/mcp/uri_template.hpp"
+#include "godwit/server/access_policy.hpp"
 #include "godwit/server/server.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
@@ -25,11 +26,14 @@
 namespace godwit::inline v0::detail::server {
 
 /// What an entry is: decides what its handler may answer with, and how that is sent.
-enum class EntryKind : std::uint8_t { tool, prompt, resource, custom };
+enum class EntryKind : std::uint8_t { tool, prompt, resource, custom, list };
+
+struct Provider;
 
 /// What all things that answer calls have in common.
 struct Entry {
-  explicit Entry(EntryKind kind_) noexcept : kind(kind_) {}
+  explicit Entry(EntryKind kind_) noexcept
+      : kind(kind_), own_arguments(kind_ == EntryKind::resource || kind_ == EntryKind::list) {}
 
   const EntryKind kind;
   std::shared_ptr<const WorkHandler> handler;
@@ -39,6 +43,14 @@ struct Entry {
   mutable std::atomic<std::size_t> running{0};
   /// Changes with what the entry takes: state of a request is bound to it.
   std::string digest;
+  /// What the handler takes is no part of the params, but made for it.
+  bool own_arguments;
+
+  // Of one that is made for a single call.
+
+  std::shared_ptr<const Provider> provider;
+  /// Who is asked if this one does not know the name, or has no more for the list.
+  std::shared_ptr<const Entry> next;
 };
 
 struct ToolEntry : Entry {
@@ -85,7 +97,23 @@ struct MethodEntry : Entry {
 };
 
 enum class ListKind : std::uint8_t { tools, resources, templates, prompts };
+/// A provider's part of a list.
+struct ListEntry : Entry {
+  ListEntry() noexcept : Entry(EntryKind::list) {}
+
+  ListKind list{};
+};
+
 inline constexpr std::size_t list_kinds = 4;
+/// The member of a result that holds the list.
+std::string_view member_name(ListKind kind) noexcept;
+
+/// What the policies of a server are asked.
+AccessQuestion ask_about(const ToolEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const PromptEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const ResourceEntry& entry, const rpc::Facts& facts);
+AccessQuestion ask_about(const TemplateEntry& entry, const rpc::Facts& facts,
+                         std::string_view uri = {});
 
 /// Entries in the order they were first registered, found by name.
 template <class E>
@@ -156,6 +184,7 @@ struct Tables {
   std::map<CompletionKey, Completer> prompt_completers;
   std::map<CompletionKey, Completer> template_completers;
   std::map<std::string, Extension> extensions;
+  std::array<std::vector<std::shared_ptr<const Provider>>, list_kinds> providers;
 };
 
 struct Hash {
@@ -183,8 +212,8 @@ class Catalog {
   const MethodEntry* method(std::string_view name, std::shared_ptr<const Entry>& keep) const;
   const Completer* completer(const CompletionReference& reference,
                              const std::string& argument) const;
-  bool has_prompt(std::string_view name) const { return prompts_.contains(name); }
-  bool has_template(std::string_view text) const;
+  /// By its text.
+  std::shared_ptr<const TemplateEntry> find_template(std::string_view text) const;
   /// The extension that a method, a value of resultType or a filter of listen belongs to; nullptr
   /// if it belongs to none.
   const Extension* extension_of(std::vector<std::string> Extension::* part,
@@ -199,6 +228,17 @@ class Catalog {
   std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
                                           std::optional<std::string_view> cursor) const;
 
+  const std::vector<std::shared_ptr<const Provider>>& providers(ListKind kind) const noexcept {
+    return providers_[static_cast<std::size_t>(kind)];
+  }
+
+  // One by one, for lists that are made for one caller.
+
+  std::size_t count(ListKind kind) const;
+  AccessQuestion question(ListKind kind, std::size_t i, const rpc::Facts& facts) const;
+  void write_entry(json::Writer& writer, ListKind kind, std::size_t i,
+                   const mcp::Dialect& dialect) const;
+
  private:
   template <class E>
   using Index = std::unordered_map<std::string, std::shared_ptr<const E>, Hash, std::equal_to<>>;
@@ -209,7 +249,6 @@ class Catalog {
     return at == index.end() ? nullptr : at->second;
   }
   std::string render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const;
-  std::size_t count(ListKind kind) const;
 
   std::size_t page_size_;
   std::shared_ptr<const ServerCapabilities> capabilities_;  // shared by those it was promised to
@@ -224,6 +263,7 @@ class Catalog {
   std::map<CompletionKey, Completer> prompt_completers_;
   std::map<CompletionKey, Completer> template_completers_;
   std::map<std::string, Extension> extensions_;
+  std::array<std::vector<std::shared_ptr<const Provider>>, list_kinds> providers_;
 
   mutable std::mutex mutex_;  // guards the pages
   mutable std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const std::string>>

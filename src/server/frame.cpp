@@ -22,6 +22,7 @@ void Frame::run(bool replay) {
                           .data = {}});
     }
   }
+  if (entry_->provider && !provided_arguments_fit()) return;
   entry_->handler->invoke(*this);
   if (lost_) throw std::bad_alloc();  // whoever runs this knows what to end
 }
@@ -41,7 +42,8 @@ void Frame::close() {
   if (call_) {
     call_->end_result();
   } else {
-    late_->request().answer(std::move(answer_));
+    rpc::detail::InFlight& request = late_->request();
+    asking_ ? request.ask(std::move(answer_)) : request.answer(std::move(answer_));
   }
 }
 
@@ -97,6 +99,8 @@ void Frame::text(std::string_view text) {
                                                                .text = std::string(text)}}});
     case EntryKind::custom:
       return structured(json::quote(text));
+    case EntryKind::list:
+      return refuse(rpc::internal_error("the provider returned a text where a page belongs"));
   }
 }
 
@@ -204,21 +208,8 @@ void Frame::result(const ToolResult& result) {
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
   const std::string type = result.resultType.value_or("complete");
   if (!knows_result_type(type)) return;
-  json::Writer& writer = begin(type);
-  writer.raw_key("\"content\":");
-  mcp::write_contents(writer, result.content, dialect());
-  if (result.structuredContent) {
-    const std::string& json = result.structuredContent->text;
-    if (dialect().stateless || (dialect().structured && json.starts_with('{'))) {
-      writer.raw_key("\"structuredContent\":");
-      writer.raw(json);
-    }
-  }
-  if (result.isError) {
-    writer.raw_key("\"isError\":");
-    writer.value(*result.isError);
-  }
-  end(writer, result._meta ? &*result._meta : nullptr, nullptr);
+  write_tool_result(open(), dialect(), session_.server(), result);
+  close();
 }
 
 void Frame::prompt(const PromptResult& result) {
@@ -273,6 +264,11 @@ void Frame::tool_failed(std::string_view text) {
 
 void Frame::fail(Error error) {
   if (suspend()) return;
+  if (entry_->provider && is_not_found(error)) {
+    if (kind() != EntryKind::list) return ask_next();
+    return refuse(
+        rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
+  }
   if (is_tool_error(error) && kind() == EntryKind::tool) {
     return tool_failed(error.message);
   }
@@ -320,6 +316,8 @@ std::string Frame::handler_name() const {
       return named("prompt", static_cast<const PromptEntry&>(*entry_).prompt.name);
     case EntryKind::resource:
       return named("resource", request_.uri);
+    case EntryKind::list:
+      return named("list", request_.method);
     case EntryKind::custom:
       break;
   }
@@ -335,6 +333,7 @@ std::shared_ptr<Late> Frame::leave_stack() {
   auto late =
       std::make_shared<Late>(session_.shared_from_this(), std::move(in_flight), request_, entry_);
   late->frame().asks_ = std::move(asks_);
+  late->frame().listed_ = std::move(listed_);
   late->frame().counted_ = std::exchange(counted_, false);
   late->frame().last_progress_ = last_progress_;
   late->start_timer();

@@ -16,6 +16,7 @@
 #include "godwit/server/work.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless.hpp"
+#include "provider.hpp"
 #include "session.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -57,6 +58,8 @@ class Frame final : public Work, public Exchange {
   /// Asks again for answers that did not fit, before the handler runs. False if there is nothing to
   /// ask.
   bool asks_again();
+  /// The entries of a list that come before those of providers.
+  void set_listed(std::string entries) { listed_ = std::move(entries); }
 
   // Work
   json::View arguments() const override { return request_.arguments; }
@@ -70,6 +73,7 @@ class Frame final : public Work, public Exchange {
   void prompt(const PromptResult& result) override;
   void read(const ReadResult& result) override;
   void blob(std::string_view bytes) override;
+  void page(const ListPage& page) override;
   void ask(const InputRequired& questions) override;
   void fail(Error error) override;
   void bad_arguments(const json::DecodeFailure& failure) override;
@@ -148,6 +152,14 @@ class Frame final : public Work, public Exchange {
   void own_object(std::string_view json);
   /// False if the client would not, which has been answered then.
   bool knows_result_type(const std::string& type);
+
+  // Of providers (provided.cpp).
+
+  /// Whether the arguments fit the schema that the provider has for them. False after an answer.
+  bool provided_arguments_fit();
+  /// This provider does not know the name, or has no more for the list.
+  void ask_next();
+  std::string_view called_name() const;
   void release() noexcept;
 
   Session& session_;
@@ -159,11 +171,13 @@ class Frame final : public Work, public Exchange {
   std::unique_ptr<Asks> asks_;
   std::optional<Caller> caller_;
   std::string scratch_;
+  std::string listed_;                  // so far, with commas between
   std::string answer_;                  // of a late one
   std::optional<json::Writer> writer_;  // of a late one
   double last_progress_ = std::numeric_limits<double>::lowest();
   bool counted_ = false;
-  bool lost_ = false;  // there was no memory for an answer
+  bool lost_ = false;    // there was no memory for an answer
+  bool asking_ = false;  // the answer is a question
 };
 
 /// A call that has left the stack: it owns its request and outlives the connection if it must.
@@ -187,6 +201,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// Asks a stateful client what is pending, and runs the handler again with the answers. Any
   /// thread.
   void ask_client();
+  /// Runs the next provider's handler. Any thread.
+  void ask_next();
 
  private:
   /// True if nobody can answer any more, and the call has been ended for that.
@@ -219,6 +235,7 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   Request request_;
   std::unique_ptr<Frame> frame_;
   std::unique_ptr<Frame> previous_;
+  std::vector<std::unique_ptr<Frame>> asked_;  // of providers that did not know; as above
   std::shared_ptr<const Caller> caller_;
 
   // Of a stateful client that is being asked.
@@ -229,6 +246,9 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   TimePoint timer_started_{};
   Duration time_used_{};
 };
+
+/// Takes what the answer needs to know from the entry of a provider.
+void aim(Request& request, const Entry& entry);
 
 /// The client offers or sends what cannot be used: a tool tells the model, anything else is
 /// refused.

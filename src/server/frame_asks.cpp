@@ -292,7 +292,7 @@ bool Frame::suspend() {
 void Frame::suspend_stateless() {
   Asks& all = *asks_;
   Server::Impl& server = session_.server();
-  if (kind() == EntryKind::custom) {
+  if (kind() == EntryKind::custom || kind() == EntryKind::list) {
     server.options.log.limited(
         LogLevel::error,
         handler_name() + " asks, which only tools, prompts and resources can in this era");
@@ -324,6 +324,8 @@ void Frame::suspend_stateless() {
     server.options.log.limited(LogLevel::warning, what + " (ServerOptions::state_bytes)");
     return refuse(rpc::invalid_params(what + "; send shorter arguments and answers"));
   }
+  asking_ = true;
+  if (call_) call_->set_asks();
   json::Writer& writer = open();
   writer.begin_object();
   writer.raw(R"("resultType":"input_required")");

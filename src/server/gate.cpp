@@ -1,5 +1,6 @@
 #include "gate.hpp"
 
+#include "access.hpp"
 #include "frame.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/base/work.hpp"
@@ -246,6 +247,7 @@ class Entrance {
     mcp::write_initialize_result(call_.begin_result(), agreed,
                                  json::encode(mcp::fitted(*promised, agreed)), server.info,
                                  server.options.instructions);
+    session_.set_identity(facts().identity);
     if (auto error = session_.begin(
             agreed, promised,
             Caller{std::move(handshake->client), std::move(handshake->capabilities)})) {
@@ -315,14 +317,79 @@ class Entrance {
       cursor = parts_.cursor.as_string();
       if (!cursor) return call_.fail(rpc::invalid_params("/cursor: expected a string"));
     }
-    const auto page = session_.catalog()->page(kind, dialect(), cursor);
-    if (!page) {
-      return call_.fail(
-          rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
+    if (!session_.server().policies.empty() || !session_.catalog()->providers(kind).empty()) {
+      return own_list(kind, cursor);
     }
+    const auto page = session_.catalog()->page(kind, dialect(), cursor);
+    if (!page) return bad_cursor();
     json::Writer& writer = begin();
     writer.raw(*page);
     end(writer, &session_.server().options.cache);
+  }
+
+  void bad_cursor() {
+    call_.fail(rpc::invalid_params("/cursor: not one of this list; begin again without a cursor"));
+  }
+
+  /// One that is made for this caller.
+  void own_list(ListKind kind, std::optional<std::string_view> cursor) {
+    std::optional<ListPlace> place = ListPlace{};
+    if (cursor) place = read_cursor(kind, facts(), *cursor);
+    const auto& catalog = session_.catalog();
+    if (!place || place->source > catalog->providers(kind).size()) return bad_cursor();
+    std::string entries;
+    if (place->source == 0) {
+      const std::optional<std::size_t> from = place->position();
+      auto page = from ? visible_page(session_.server(), *catalog, kind, dialect(), facts(), *from)
+                       : std::nullopt;
+      if (!page) return bad_cursor();
+      if (page->next) {
+        return end_own_list(
+            kind, page->entries,
+            write_cursor(kind, facts(), ListPlace{.cursor = std::to_string(*page->next)}));
+      }
+      entries = std::move(page->entries);
+    }
+    const std::size_t first = place->source == 0 ? 0 : place->source - 1;
+    const std::shared_ptr<const Entry> provided = provided_list(*catalog, kind, first);
+    if (!provided) return end_own_list(kind, entries, std::nullopt);
+    const std::string query =
+        place->source == 0 ? "{}" : R"({"cursor":)" + json::quote(place->cursor) + "}";
+    json::Document document;
+    request_.arguments = made_arguments(document, query);
+    Frame frame(session_, call_, request_, provided);
+    frame.set_listed(std::move(entries));
+    frame.run();
+  }
+
+  void end_own_list(ListKind kind, std::string_view entries,
+                    const std::optional<std::string>& cursor) {
+    json::Writer& writer = begin();
+    write_own_list(writer, kind, entries, cursor);
+    const CacheHint cache{.ttl = session_.server().options.cache.ttl};
+    end(writer, &cache);
+  }
+
+  /// Text of ours around what the client sent, which was within its limits.
+  static json::View made_arguments(json::Document& document, std::string_view text) {
+    return document.parse(text, json::ParseOptions{.depth = 100'000, .number_chars = 0}).value();
+  }
+
+  // Who may use what.
+
+  const rpc::Facts& facts() { return call_.context().facts(); }
+  /// Why this caller may not use it, in the words of the policy, or as if it did not exist.
+  std::optional<Error> refused(const AccessQuestion& question, const auto& unknown) {
+    if (session_.server().policies.empty()) return std::nullopt;
+    auto refusal = refusal_of(session_.server(), question);
+    if (!refusal) return std::nullopt;
+    if (refusal->hide) return unknown();
+    return wire_error(std::move(refusal->error), dialect());
+  }
+  template <class E, class... More>
+  bool may_see(const std::shared_ptr<const E>& entry, const More&... more) {
+    return entry && (session_.server().policies.empty() ||
+                     !refusal_of(session_.server(), ask_about(*entry, facts(), more...)));
   }
 
   void complete() {
@@ -337,9 +404,9 @@ class Entrance {
     const auto& catalog = session_.catalog();
     const auto* prompt = std::get_if<PromptReference>(&params->ref);
     const auto names_resource = [&](const std::string& uri) {
-      return catalog->has_template(uri) || catalog->resource(uri) != nullptr;
+      return may_see(catalog->find_template(uri)) || may_see(catalog->resource(uri));
     };
-    const bool known = prompt ? catalog->has_prompt(prompt->name)
+    const bool known = prompt ? may_see(catalog->prompt(prompt->name))
                               : names_resource(std::get<ResourceReference>(params->ref).uri);
     if (!known) {
       return call_.fail(rpc::invalid_params("/ref: there is no such " +
@@ -388,7 +455,9 @@ class Entrance {
   bool could_exist(std::string_view uri) {
     std::map<std::string, std::string> values;
     const auto& catalog = session_.catalog();
-    return catalog->resource(uri) || catalog->match(uri, values);
+    // What providers have is known to them alone.
+    return may_see(catalog->resource(uri)) || may_see(catalog->match(uri, values), uri) ||
+           (!catalog->providers(ListKind::resources).empty() && !catalog->resource(uri));
   }
 
   void listen() {
@@ -447,6 +516,7 @@ class Entrance {
     }
     const rpc::Id id = *rpc::Id::from(call_.id());
     listen.id = id.text();
+    listen.identity = facts().identity;
     bytes += sizeof listen + 3 * kept_size(listen.id);  // also in the table, and in the last answer
     if (auto error = session_.kept().add(bytes)) return call_.fail(*std::move(error));
     listen.claim = KeptClaim(session_.kept(), bytes);
@@ -546,9 +616,13 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a tool"));
     }
     const std::shared_ptr<const ToolEntry> tool = session_.catalog()->tool(name);
+    const auto unknown = [&] { return unknown_name(EntryKind::tool, name); };
     if (!tool) {
       if (!capabilities().tools) return unknown_method();
-      return call_.fail(rpc::invalid_params("Unknown tool: " + json::quote(name.substr(0, 200))));
+      return call_provider(ListKind::tools, OfferKind::tool, name, unknown);
+    }
+    if (auto error = refused(ask_about(*tool, facts()), unknown)) {
+      return call_.fail(*std::move(error));
     }
     request_.arguments = parts_.arguments;
     if (session_.only_stateless() && !tool->param_headers.empty() &&
@@ -580,8 +654,10 @@ class Entrance {
       return call_.fail(rpc::invalid_params("/name: expected the name of a prompt"));
     }
     const std::shared_ptr<const PromptEntry> prompt = session_.catalog()->prompt(name);
-    if (!prompt) {
-      return call_.fail(rpc::invalid_params("Unknown prompt: " + json::quote(name.substr(0, 200))));
+    const auto unknown = [&] { return unknown_name(EntryKind::prompt, name); };
+    if (!prompt) return call_provider(ListKind::prompts, OfferKind::prompt, name, unknown);
+    if (auto error = refused(ask_about(*prompt, facts()), unknown)) {
+      return call_.fail(*std::move(error));
     }
     request_.arguments = parts_.arguments;
     if (prompt->prompt.arguments) {
@@ -604,20 +680,48 @@ class Entrance {
     if (auto error = too_long("/uri", request_.uri, limits().uri_bytes))
       return call_.fail(*std::move(error));
     const auto& catalog = session_.catalog();
+    const auto unknown = [&] { return wire_error(not_found(request_.uri), dialect()); };
     if (const auto resource = catalog->resource(request_.uri)) {
+      if (auto error = refused(ask_about(*resource, facts()), unknown)) {
+        return call_.fail(*std::move(error));
+      }
       request_.cache = &resource->cache;
       request_.mime_type = &resource->resource.mimeType;
       return work(resource);
     }
     std::map<std::string, std::string> values;
     const auto matched = catalog->match(request_.uri, values);
-    if (!matched) return call_.fail(wire_error(not_found(request_.uri), dialect()));
+    if (!matched) {
+      return call_provider(ListKind::resources, OfferKind::resource, request_.uri, unknown);
+    }
+    if (auto error = refused(ask_about(*matched, facts(), request_.uri), unknown)) {
+      return call_.fail(*std::move(error));
+    }
     request_.cache = &matched->cache;
     request_.mime_type = &matched->resource.mimeType;
     const std::string text = json::encode(values);
     json::Document document;
     request_.arguments = *document.parse(text);
     work(matched);
+  }
+
+  /// Something that the server was not given by name.
+  void call_provider(ListKind kind, OfferKind offer, std::string_view name, const auto& unknown) {
+    const std::shared_ptr<const Entry> provided = provided_call(*session_.catalog(), kind, name);
+    if (!provided) return call_.fail(unknown());
+    const AccessQuestion question{.kind = offer, .name = name, .facts = facts()};
+    if (auto error = refused(question, unknown)) return call_.fail(*std::move(error));
+    std::string text =
+        std::string(kind == ListKind::resources ? R"({"uri":)" : R"({"name":)") + json::quote(name);
+    if (kind != ListKind::resources) {
+      text.append(R"(,"arguments":)");
+      text.append(parts_.arguments ? parts_.arguments.source() : "{}");
+    }
+    text.push_back('}');
+    json::Document document;
+    request_.arguments = made_arguments(document, text);
+    aim(request_, *provided);
+    work(provided);
   }
 
   // What the program added.
@@ -648,6 +752,14 @@ class Entrance {
 };
 
 }  // namespace
+
+rpc::detail::Subject Gate::subject(json::View params) const {
+  const Parts parts(params);
+  rpc::detail::Subject subject{.arguments = parts.arguments ? parts.arguments : params,
+                               .continues = static_cast<bool>(parts.state)};
+  if (!parts.name.get(subject.name)) parts.uri.get(subject.name);
+  return subject;
+}
 
 void Gate::invoke(rpc::detail::Call& call) const {
   auto* const session = static_cast<Session*>(Service::session_of(call.context()));

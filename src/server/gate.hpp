@@ -11,6 +11,7 @@ class Gate final : public rpc::detail::Handler {
   void invoke(rpc::detail::Call& call) const override;
   /// While it looks for the names it knows, once.
   bool looks_for_twins() const override { return true; }
+  rpc::detail::Subject subject(json::View params) const override;
 };
 
 }  // namespace godwit::inline v0::detail::server

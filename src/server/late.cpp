@@ -30,7 +30,7 @@ Late::Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlig
       caller_(session_->caller()) {
   request_.method = method_;
   request_.uri = uri_;
-  if (entry_->kind == EntryKind::resource) variables_ = stack_request.arguments.source();
+  if (entry_->own_arguments) variables_ = stack_request.arguments.source();
   request_.params = {};
   request_.arguments = {};
   request_.meta = parse_again(meta_document_, stack_request.meta.source());
@@ -43,17 +43,12 @@ const Request& Late::whole_request() {
   if (request_.params || params_.empty()) return request_;
   request_.params = parse_again(document_, params_);
   params_ = std::string();  // the document has a copy
-  switch (entry_->kind) {
-    case EntryKind::tool:
-    case EntryKind::prompt:
-      request_.arguments = request_.params.find("arguments");
-      break;
-    case EntryKind::resource:
-      request_.arguments = parse_again(variables_document_, variables_);
-      break;
-    case EntryKind::custom:
-      request_.arguments = request_.params;
-      break;
+  if (entry_->own_arguments) {
+    request_.arguments = parse_again(variables_document_, variables_);
+  } else if (entry_->kind == EntryKind::custom) {
+    request_.arguments = request_.params;
+  } else {
+    request_.arguments = request_.params.find("arguments");
   }
   return request_;
 }

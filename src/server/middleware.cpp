@@ -8,6 +8,9 @@
 
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "mcp/era/stateless.hpp"
+#include "result.hpp"
+#include "session.hpp"
 
 namespace godwit::inline v0 {
 
@@ -16,24 +19,14 @@ namespace {
 /// Of what a peer sent, as much as belongs into a log line.
 constexpr std::size_t longest = 200;
 
-/// The tool, the prompt, or the uri of the resource that a call is about; empty if none.
-std::string_view target_of(json::View params) {
-  std::string_view name;
-  if (!params.find("name").get(name)) params.find("uri").get(name);
-  return name;
-}
-
 /// How a call that has a result ended. A result is read only if it may say something else than ok.
 std::string describe_result(std::string_view result) {
   // Inside a string of the result the quotes would be escaped.
-  const bool failed = result.find(R"("isError":true)") != result.npos;
-  const bool asks = result.find(R"("resultType":"input_required")") != result.npos;
-  if (!failed && !asks) return "ok";
+  if (result.find(R"("isError":true)") == result.npos) return "ok";
   json::Document document;
   const Result<json::View> read = document.parse(result);
-  if (!read) return "ok";
-  if (read->find("resultType").as_string() == "input_required") return "input required";
-  if (!read->find("isError").as_bool().value_or(false)) return "ok";  // it stood further inside
+  // Or it stood further inside.
+  if (!read || !read->find("isError").as_bool().value_or(false)) return "ok";
   for (const json::View content : read->find("content").items()) {
     if (const auto text = content.find("text").as_string()) {
       return "tool error: " + std::string(text->substr(0, longest));
@@ -42,31 +35,39 @@ std::string describe_result(std::string_view result) {
   return "tool error";
 }
 
+}  // namespace
+
 std::string describe(const rpc::Outcome& outcome) {
   const Error* error = outcome.error();
+  if (outcome.asks()) return "input required";
   if (!error) return describe_result(outcome.result());
   if (outcome.is_cancelled()) return "cancelled: " + error->message;
   return "error " + std::to_string(error->code) + ": " + error->message;
 }
 
-}  // namespace
+rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result) {
+  const auto* const session = call.context().user<detail::server::Session>();
+  if (!session) return rpc::internal_error("the connection is none of a Server");
+  const bool stateless = session->only_stateless ||
+                         mcp::is_stateless(mcp::find_facts(call.params().find("_meta"))) ||
+                         !session->dialect();
+  const mcp::Dialect& dialect = stateless ? mcp::stateless_dialect() : *session->dialect();
+  std::string text;
+  json::Writer writer(text);
+  detail::server::write_tool_result(writer, dialect, session->server(), result);
+  return rpc::Verdict::answer(std::move(text));
+}
 
 rpc::Middleware log_calls(Log log) {
-  return {.before = [log](rpc::Context& context) -> Result<void> {
-            if (log.enabled(LogLevel::info)) {
-              context.set_label(std::string(target_of(context.params()).substr(0, longest)));
-            }
-            return {};
-          },
-          .after =
-              [log](rpc::Outcome& outcome) {
-                if (!log.enabled(LogLevel::info)) return;
-                const auto us =
-                    std::chrono::duration_cast<std::chrono::microseconds>(outcome.took()).count();
-                std::string line(outcome.method());
-                if (!outcome.label().empty()) line += " " + json::quote(outcome.label());
-                log.info(line + " " + std::to_string(us) + " us " + describe(outcome));
-              }};
+  return {.before = {}, .after = [log](rpc::Outcome& outcome) {
+            if (!log.enabled(LogLevel::info)) return;
+            const auto us =
+                std::chrono::duration_cast<std::chrono::microseconds>(outcome.took()).count();
+            std::string line(outcome.method());
+            const std::string_view name = outcome.name().substr(0, longest);
+            if (!name.empty()) line += " " + json::quote(name);
+            log.info(line + " " + std::to_string(us) + " us " + describe(outcome));
+          }};
 }
 
 rpc::Middleware time_calls(std::function<void(std::string_view, Duration, const Error*)> tell) {
@@ -76,11 +77,9 @@ rpc::Middleware time_calls(std::function<void(std::string_view, Duration, const 
 }
 
 rpc::Middleware authorize(std::function<Result<void>(const CallFacts&)> decide) {
-  return {.before = [decide = std::move(decide)](rpc::Context& context) -> Result<void> {
-            CallFacts facts{.method = context.method()};
-            facts.name = target_of(context.params());
-            facts.identity = context.facts().identity.get();
-            return decide(facts);
+  return {.before = [decide = std::move(decide)](rpc::IncomingCall& call) -> rpc::Verdict {
+            return decide(CallFacts{
+                .method = call.method(), .name = call.name(), .identity = call.identity()});
           },
           .after = {}};
 }
@@ -96,8 +95,8 @@ rpc::Middleware limit_rate(std::size_t per_second, const Clock* clock) {
   auto bucket = std::make_shared<Bucket>();
   bucket->tokens = most;
   bucket->filled = clock->now();
-  return {.before = [bucket, most, clock](rpc::Context& context) -> Result<void> {
-            if (context.is_notification()) return {};
+  return {.before = [bucket, most, clock](rpc::IncomingCall& call) -> rpc::Verdict {
+            if (call.is_notification()) return {};
             const std::lock_guard lock(bucket->mutex);
             const TimePoint now = clock->now();
             const double passed = std::chrono::duration<double>(now - bucket->filled).count();

@@ -4,6 +4,25 @@
 
 namespace godwit::inline v0::detail::server {
 
+void write_tool_result(json::Writer& writer, const mcp::Dialect& dialect,
+                       const Server::Impl& server, const ToolResult& result) {
+  write_result_begin(writer, dialect, result.resultType.value_or("complete"));
+  writer.raw_key("\"content\":");
+  mcp::write_contents(writer, result.content, dialect);
+  if (result.structuredContent) {
+    const std::string& json = result.structuredContent->text;
+    if (dialect.stateless || (dialect.structured && json.starts_with('{'))) {
+      writer.raw_key("\"structuredContent\":");
+      writer.raw(json);
+    }
+  }
+  if (result.isError) {
+    writer.raw_key("\"isError\":");
+    writer.value(*result.isError);
+  }
+  write_result_end(writer, dialect, server, result._meta ? &*result._meta : nullptr, nullptr);
+}
+
 void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       std::string_view text) {
   write_result_begin(writer, dialect);

@@ -22,6 +22,9 @@ inline void write_result_begin(json::Writer& writer, const mcp::Dialect& dialect
   writer.value(type);
 }
 
+/// A whole result of a tool.
+void write_tool_result(json::Writer& writer, const mcp::Dialect& dialect,
+                       const Server::Impl& server, const ToolResult& result);
 /// A whole result of a tool that failed, for the model to read.
 void write_tool_error(json::Writer& writer, const mcp::Dialect& dialect, const Server::Impl& server,
                       std::string_view text);

@@ -9,6 +9,7 @@
 #include "godwit/mcp/memory_ledger.hpp"
 #include "mcp/era/stateless.hpp"
 #include "mcp/rules.hpp"
+#include "provider.hpp"
 #include "server_impl.hpp"
 #include "session.hpp"
 
@@ -330,7 +331,15 @@ Server& Server::extension(Extension extension) {
 }
 
 Server& Server::use(rpc::Middleware middleware) {
-  impl_->router->use(std::move(middleware));
+  own_router().use(std::move(middleware));
+  return *this;
+}
+
+rpc::Router& Server::own_router() { return *impl_->router; }
+
+Server& Server::restrict(AccessPolicy policy) {
+  if (!policy.decide) refuse("a policy needs a function that decides");
+  impl_->policies.push_back(std::move(policy));
   return *this;
 }
 
@@ -358,36 +367,81 @@ bool enable(Server::Impl& impl, unsigned change, std::string_view name, bool on,
   return found;
 }
 
-constexpr auto tools = [](detail::server::Tables& tables) -> auto& { return tables.tools; };
-constexpr auto prompts = [](detail::server::Tables& tables) -> auto& { return tables.prompts; };
-constexpr auto resources = [](detail::server::Tables& tables) -> auto& { return tables.resources; };
-constexpr auto templates = [](detail::server::Tables& tables) -> auto& { return tables.templates; };
+constexpr auto pick_tools = [](detail::server::Tables& tables) -> auto& { return tables.tools; };
+constexpr auto pick_prompts = [](detail::server::Tables& tables) -> auto& {
+  return tables.prompts;
+};
+constexpr auto pick_resources = [](detail::server::Tables& tables) -> auto& {
+  return tables.resources;
+};
+constexpr auto pick_templates = [](detail::server::Tables& tables) -> auto& {
+  return tables.templates;
+};
 
 }  // namespace
 
 bool Server::remove_tool(std::string_view name) {
-  return remove(*impl_, detail::server::tools_changed, name, tools);
+  return remove(*impl_, detail::server::tools_changed, name, pick_tools);
 }
 bool Server::remove_prompt(std::string_view name) {
-  return remove(*impl_, detail::server::prompts_changed, name, prompts);
+  return remove(*impl_, detail::server::prompts_changed, name, pick_prompts);
 }
 bool Server::remove_resource(std::string_view uri) {
-  return remove(*impl_, detail::server::resources_changed, uri, resources);
+  return remove(*impl_, detail::server::resources_changed, uri, pick_resources);
 }
 bool Server::remove_template(std::string_view uri_template) {
-  return remove(*impl_, detail::server::resources_changed, uri_template, templates);
+  return remove(*impl_, detail::server::resources_changed, uri_template, pick_templates);
 }
 bool Server::enable_tool(std::string_view name, bool enabled) {
-  return enable(*impl_, detail::server::tools_changed, name, enabled, tools);
+  return enable(*impl_, detail::server::tools_changed, name, enabled, pick_tools);
 }
 bool Server::enable_prompt(std::string_view name, bool enabled) {
-  return enable(*impl_, detail::server::prompts_changed, name, enabled, prompts);
+  return enable(*impl_, detail::server::prompts_changed, name, enabled, pick_prompts);
 }
 bool Server::enable_resource(std::string_view uri, bool enabled) {
-  return enable(*impl_, detail::server::resources_changed, uri, enabled, resources);
+  return enable(*impl_, detail::server::resources_changed, uri, enabled, pick_resources);
 }
 bool Server::enable_template(std::string_view uri_template, bool enabled) {
-  return enable(*impl_, detail::server::resources_changed, uri_template, enabled, templates);
+  return enable(*impl_, detail::server::resources_changed, uri_template, enabled, pick_templates);
+}
+
+namespace {
+
+unsigned change_of(OfferKind kind) {
+  switch (kind) {
+    case OfferKind::tool:
+      return detail::server::tools_changed;
+    case OfferKind::prompt:
+      return detail::server::prompts_changed;
+    default:
+      return detail::server::resources_changed;
+  }
+}
+
+}  // namespace
+
+Server& Server::provide(OfferKind kind, HandlerPtr list, HandlerPtr call, ProviderOptions options) {
+  using detail::server::ListKind;
+  auto provider = std::make_shared<detail::server::Provider>();
+  provider->kind = kind == OfferKind::tool     ? ListKind::tools
+                   : kind == OfferKind::prompt ? ListKind::prompts
+                                               : ListKind::resources;
+  provider->list = require_executor(std::move(list));
+  provider->call = require_executor(std::move(call));
+  provider->options = std::move(options);
+  impl_->change(change_of(kind), [&](detail::server::Tables& tables) {
+    auto& all = tables.providers[static_cast<std::size_t>(provider->kind)];
+    provider->source = all.size() + 1;
+    all.push_back(std::move(provider));
+  });
+  return *this;
+}
+
+void Server::list_changed(OfferKind kind) { impl_->tell(change_of(kind)); }
+
+void Server::list_changed(OfferKind kind, const rpc::Identity& caller) {
+  const auto kept = std::make_shared<const rpc::Identity>(caller);
+  for (const auto& session : impl_->everyone()) session->tell_later(change_of(kind), kept);
 }
 
 void Server::resource_updated(std::string uri) {

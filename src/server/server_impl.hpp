@@ -31,6 +31,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   /// The same without the name and the braces, to be joined with a handler's own _meta.
   std::string result_meta_member;
   std::shared_ptr<rpc::Router> router;
+  std::vector<AccessPolicy> policies;
 
   /// Snapshots are numbered: a connection looks at the number and takes no lock while it stays.
   std::atomic<std::uint64_t> version{1};

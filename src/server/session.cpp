@@ -105,7 +105,15 @@ void Session::tell_later(unsigned changes) {
   // One message for all changes until the peer's thread comes to it.
   if ((waiting_changes_.fetch_or(changes) & changes) == changes) return;
   poster_([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->tell_changes();
+    if (const auto self = weak.lock()) {
+      self->tell_changes(self->waiting_changes_.exchange(0), nullptr);
+    }
+  });
+}
+
+void Session::tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> caller) {
+  poster_([weak = weak_from_this(), changes, caller = std::move(caller)] {
+    if (const auto self = weak.lock()) self->tell_changes(changes, caller.get());
   });
 }
 
@@ -138,13 +146,18 @@ void Session::for_each_listen(F&& each) {
   }
 }
 
-void Session::tell_changes() {
-  const unsigned changes = waiting_changes_.exchange(0);
+void Session::tell_changes(unsigned changes, const rpc::Identity* caller) {
+  const auto concerns = [&](const std::shared_ptr<const rpc::Identity>& identity) {
+    return !caller || rpc::same_caller(identity.get(), caller);
+  };
   for (const ChangeName& change : change_names) {
     if (!(changes & change.change)) continue;
-    if (dialect_ && initialized_ && promised(change.change)) notify(change.operation, nullptr, {});
+    if (dialect_ && initialized_ && promised(change.change) && concerns(identity_)) {
+      notify(change.operation, nullptr, {});
+    }
     for_each_listen([&](const Listen& listen) {
-      if (listen.changes & change.change) notify(change.operation, &listen, {});
+      if (listen.changes & change.change && concerns(listen.identity))
+        notify(change.operation, &listen, {});
     });
   }
 }

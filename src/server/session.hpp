@@ -31,7 +31,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user);
   ~Session() override;
 
-  Server::Impl& server() noexcept { return *server_; }
+  Server::Impl& server() const noexcept { return *server_; }
   rpc::Peer& peer() noexcept { return peer_; }
   const rpc::Poster& poster() const noexcept { return poster_; }  // any thread
   void* user() const noexcept { return user_.get(); }             // any thread
@@ -56,6 +56,10 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   const ServerCapabilities& promised() const noexcept { return *promised_; }
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
+  /// Who made the handshake; null if nobody has verified that.
+  void set_identity(std::shared_ptr<const rpc::Identity> identity) noexcept {
+    identity_ = std::move(identity);
+  }
   void set_initialized() noexcept { initialized_ = true; }
   void set_level(LoggingLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
   LoggingLevel level() const noexcept { return level_.load(std::memory_order_relaxed); }  // any
@@ -69,7 +73,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   // Listening of stateless clients.
 
   struct Listen {
-    std::string id;        // as JSON
+    std::string id;  // as JSON
+    std::shared_ptr<const rpc::Identity> identity;
     rpc::Route route = 0;  // that it came by
     unsigned changes = 0;
     std::set<std::string> uris;
@@ -90,6 +95,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   // Telling. Any thread.
 
   void tell_later(unsigned changes);
+  /// Tells those of them who are this caller.
+  void tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> caller);
   void tell_updated_later(const std::string& uri);
   void post(Function<void()> work) { poster_(std::move(work)); }
   /// On the peer's thread: a notification of an extension, to those whose filter has the value.
@@ -110,7 +117,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   template <class F>
   void for_each_listen(F&& each);
   bool promised(unsigned change) const;
-  void tell_changes();
+  void tell_changes(unsigned changes, const rpc::Identity* caller);
   void tell_updated(const std::string& uri);
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
 
@@ -126,6 +133,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   const mcp::Dialect* dialect_ = nullptr;
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
+  std::shared_ptr<const rpc::Identity> identity_;
   bool initialized_ = false;
   /// Guarded by the mutex of the server: few programs keep anything, and there may be many
   /// sessions.

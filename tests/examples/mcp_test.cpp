@@ -48,6 +48,34 @@ class McpExample : public testing::TestWithParam<Lifecycle> {
   }
 };
 
+TEST_P(McpExample, AuditWritesASpanAndALineForEachCall) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("audit");
+  ClientOptions extra;
+  extra.lifecycle = GetParam();
+  {
+    auto client = Client::spawn({"sh", "-c", "exec \"$0\" 2>\"$1\"", bin + "/audit", file}, extra);
+    ASSERT_TRUE(client) << client.error().message;
+    const auto tools = client->list_tools();
+    ASSERT_TRUE(tools) << tools.error().message;
+    std::string names;
+    for (const Tool& tool : *tools) names += tool.name + " ";
+    EXPECT_EQ(names, "divide notes_of_somebody ");
+    EXPECT_EQ(client->call<std::string>("notes_of_somebody", json::Object{}).value_or("failed"),
+              "no notes yet");
+    EXPECT_FALSE(client->call<std::string>("divide", json::Object{}));
+    EXPECT_FALSE(client->call<std::string>("admin_reset", json::Object{}));
+  }
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(text, HasSubstr("span: tools/call notes_of_somebody, parent none, went well\n"));
+  EXPECT_THAT(text, HasSubstr("audit: somebody called notes_of_somebody: ok\n"));
+  EXPECT_THAT(text, HasSubstr("audit: somebody called divide: tool error: there is nothing"));
+  EXPECT_THAT(text, HasSubstr("audit: somebody called admin_reset: error -32602: Invalid params: "
+                              "Unknown tool: \"admin_reset\"\n"));
+  EXPECT_THAT(text, HasSubstr("span: tools/call admin_reset, parent none, failed\n"));
+}
+
 TEST_P(McpExample, HelloGreets) {
   auto client = start("hello_server");
   ASSERT_TRUE(client) << client.error().message;

@@ -200,5 +200,52 @@ TEST(PeerAllocationFailure, OfARequestThatIsTakenBack) {
   EXPECT_GT(fail_each_allocation(round, [] {}), 0);
 }
 
+/// A request that middleware with a state holds, decides on later, and that is answered at once or
+/// later. Those who let it through are told once.
+void expect_told_once(std::string_view method) {
+  const auto round = [&] {
+    std::optional<Decision> decision;
+    std::optional<Reply<std::string>> reply;
+    int before = 0;
+    int after = 0;
+    auto router = std::make_shared<Router>();
+    router->on("plain", [](std::string in) { return in; });
+    router->on("later", [&](std::string, Reply<std::string> given) { reply = std::move(given); });
+    router->use<std::string>({.before = [&](IncomingCall&, std::string& state) -> Verdict {
+                                state = "a state that is longer than a short string";
+                                ++before;
+                                return {};
+                              },
+                              .after =
+                                  [&](rpc::Outcome&, std::string& state) {
+                                    EXPECT_EQ(state.size(), 42u);
+                                    ++after;
+                                  }});
+    router->use({.before = [&](IncomingCall& call) -> Verdict {
+      decision = call.decide_later();
+      return {};
+    }});
+    Line line(router);
+    const std::string message =
+        R"({"jsonrpc":"2.0","id":"an id that is longer than a short string",)"
+        R"("method":")" +
+        std::string(method) + R"(","params":["a text that is longer than a short string"]})";
+    may_fail([&] { line.peer.receive(message); });
+    if (decision) may_fail([&] { (*decision)({}); });
+    may_fail([&] { line.peer.process(); });
+    if (reply) may_fail([&] { (*reply)("a result that is longer than a short string"); });
+    reply.reset();  // if there was no memory for the text
+    may_fail([&] { line.peer.process(); });
+    EXPECT_EQ(line.peer.in_flight(), 0u);
+    EXPECT_LE(line.sent, 1u);
+    line.peer.close();
+    EXPECT_EQ(before, after);
+  };
+  EXPECT_GT(fail_each_allocation(round, [] {}), 3);
+}
+
+TEST(PeerAllocationFailure, OfARequestThatMiddlewareHolds) { expect_told_once("plain"); }
+TEST(PeerAllocationFailure, OfARequestThatIsHeldAndAnsweredLate) { expect_told_once("later"); }
+
 }  // namespace
 }  // namespace godwit::inline v0::rpc

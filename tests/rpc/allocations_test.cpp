@@ -99,5 +99,31 @@ TEST(Allocations, NoneForContextResultsAndUnknownMembers) {
   EXPECT_EQ(count(router, message), 0u);
 }
 
+TEST(Allocations, NoneForAChainOfMiddleware) {
+  auto router = std::make_shared<Router>();
+  router->on("order", [](const Order& in) { return in; });
+  struct Span {
+    TimePoint begin{};
+    std::string_view method{};
+    std::int64_t id = 0;
+  };
+  std::size_t seen = 0;
+  for (int i = 0; i < 6; ++i) {
+    router->use<Span>(
+        {.before = [&](IncomingCall& call, Span& span) -> Verdict {
+           span.method = call.method();
+           seen += call.arguments().find("name").as_string()->size();
+           return {};
+         },
+         .after = [&](Outcome& outcome,
+                      Span& span) { seen += span.method.size() + outcome.result().size(); }});
+    router->use({.before = [&](IncomingCall&) -> Verdict { return {}; },
+                 .after = [&](Outcome& outcome) { seen += outcome.error() ? 1u : 0u; }});
+  }
+  EXPECT_EQ(count(router, order("1")), 0u);
+  EXPECT_EQ(count(router, order(R"("3f1e8a4c-6c1e-4b55-9d0a-7f6f2f0b7d11-and-some-more")")), 0u);
+  EXPECT_GT(seen, 0u);
+}
+
 }  // namespace
 }  // namespace godwit::inline v0::rpc

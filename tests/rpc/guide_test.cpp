@@ -51,8 +51,8 @@ std::shared_ptr<rpc::Router> weather_router(godwit::ThreadPool& pool,
   router->on("when_it_rains",
              [&](Weather, rpc::Reply<Forecast> reply) { waiting.push_back(std::move(reply)); });
 
-  router->use({.before = [](rpc::Context& cx) -> Result<void> {
-                 if (cx.method() != "secret") return {};
+  router->use({.before = [](rpc::IncomingCall& call) -> rpc::Verdict {
+                 if (call.method() != "secret") return {};
                  return rpc::server_error(rpc::ServerErrorCode(-32010), "not for you");
                },
                .after =

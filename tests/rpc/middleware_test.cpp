@@ -231,6 +231,126 @@ TEST(Middleware, MaySpeakToThePeer) {
                                  R"({"jsonrpc":"2.0","id":1,"result":5})"}));
 }
 
+/// Counts those that there are.
+struct Tracked {
+  static inline int alive = 0;
+  Tracked() { ++alive; }
+  Tracked(Tracked&& other) noexcept : text(std::move(other.text)) { ++alive; }
+  ~Tracked() { --alive; }
+  std::string text{};
+};
+
+/// Writes into its state before, and reads it after.
+template <class State>
+MiddlewareWith<State> keeper(Lines& lines, std::string name) {
+  return {.before = [name](IncomingCall& call, State& state) -> Verdict {
+            state.text = name + " of " + (call.id() ? call.id()->text() : std::string("none")) +
+                         ", kept between the two";
+            return {};
+          },
+          .after = [&lines](Outcome&, State& state) { lines.push_back(state.text); }};
+}
+
+TEST(Middleware, KeepsAStateForEachCall) {
+  Fixture f;
+  struct Large : Tracked {
+    char bytes[500]{};
+  };
+  for (const bool large : {false, true}) {
+    f.router->use(keeper<Tracked>(f.lines, "a")).use(recorder(f.lines, "m"));
+    if (large) f.router->use(keeper<Large>(f.lines, "large"));
+    f.router->use(keeper<Tracked>(f.lines, "b"));
+    Station station(f.router);
+    station.receive(request(1, "later"));
+    station.receive(request(2, "plain"));
+    f.lines.clear();
+    f.replies.back()(3);
+    station.peer->process();
+    Lines expected = {"b of 1, kept between the two", "m after later 3",
+                      "a of 1, kept between the two"};
+    if (large) {
+      expected.insert(expected.begin() + 1, "large of 1, kept between the two");
+      expected.insert(expected.end(), {"b of 1, kept between the two", "m after later 3",
+                                       "a of 1, kept between the two"});
+    }
+    EXPECT_EQ(f.lines, expected);
+    EXPECT_EQ(Tracked::alive, 0);
+    station.receive(request(3, "later"));
+    station.peer->close();
+    EXPECT_EQ(Tracked::alive, 0);
+  }
+}
+
+TEST(Middleware, AStateGoesWithTheCallThatIsStopped) {
+  Fixture f;
+  f.router->use(keeper<Tracked>(f.lines, "a"));
+  bool throws = false;
+  f.router->use<Tracked>({.before = [&](IncomingCall&, Tracked&) -> Verdict {
+                            if (throws) throw std::runtime_error("x");
+                            return application_error(1, "no");
+                          },
+                          .after = [&](Outcome&, Tracked&) { f.lines.emplace_back("wrong"); }});
+  Station station(f.router);
+  station.receive(request(1, "plain"));
+  throws = true;
+  EXPECT_EQ(error_of(station.receive(request(2, "plain"))), "-32603 2");
+  EXPECT_EQ(f.lines, (Lines{"a of 1, kept between the two", "a of 2, kept between the two"}));
+  EXPECT_EQ(Tracked::alive, 0);
+}
+
+TEST(Middleware, AStateThatCannotBeMadeFailsTheCall) {
+  Fixture f;
+  struct Refuses {
+    Refuses() { throw std::runtime_error("x"); }
+  };
+  f.router->use(recorder(f.lines, "m"));
+  f.router->use<Refuses>({});
+  Station station(f.router);
+  EXPECT_EQ(error_of(station.receive(request(1, "plain"))), "-32603 1");
+  EXPECT_EQ(f.lines.back(), "m after plain -32603");
+}
+
+TEST(Middleware, MayAnswerItself) {
+  Fixture f;
+  f.router->use(recorder(f.lines, "outer"));
+  f.router->use({.before = [](IncomingCall&) { return Verdict::answer(R"({"cached":true})"); },
+                 .after = [&](Outcome&) { f.lines.emplace_back("wrong"); }});
+  f.router->use(recorder(f.lines, "inner"));
+  Station station(f.router);
+  EXPECT_EQ(station.receive(request(1, "plain")),
+            R"({"jsonrpc":"2.0","id":1,"result":{"cached":true}})");
+  EXPECT_EQ(station.receive(notification("plain")), "");
+  EXPECT_EQ(f.lines, (Lines{"outer before plain", R"(outer after plain {"cached":true})",
+                            "outer before plain", "outer after plain note"}));
+}
+
+TEST(Middleware, KnowsIdFactsAndParamsOfPlainAndLateCalls) {
+  Fixture f;
+  f.router->use({.before = [&](IncomingCall& call) -> Verdict {
+                   f.lines.push_back((call.id() ? call.id()->text() : "none") + " " +
+                                     std::string(call.arguments().source()) + " " +
+                                     call.identity()->subject + " " + std::string(call.name()));
+                   EXPECT_FALSE(call.continues());
+                   return {};
+                 },
+                 .after =
+                     [&](Outcome& outcome) {
+                       f.lines.push_back((outcome.id() ? outcome.id()->text() : "none") + " " +
+                                         outcome.identity()->subject + " " +
+                                         std::string(outcome.name()));
+                       EXPECT_FALSE(outcome.asks());
+                     }});
+  Station station(f.router);
+  const Facts facts{.identity = std::make_shared<const Identity>(Identity{.subject = "ada"})};
+  station.peer->receive(R"({"jsonrpc":"2.0","id":"x","method":"params","params":[1]})", 0, facts);
+  station.peer->receive(R"({"jsonrpc":"2.0","id":5,"method":"later"})", 0, facts);
+  station.peer->receive(R"({"jsonrpc":"2.0","method":"void"})", 0, facts);
+  f.replies.at(0)(1);
+  station.peer->process();
+  EXPECT_EQ(f.lines, (Lines{"\"x\" [1] ada ", "\"x\" ada ", "5  ada ", "none  ada ", "none ada ",
+                            "5 ada "}));
+}
+
 TEST(Middleware, ASlowHandlerIsNamedOnce) {
   Fixture f;
   Station station(f.router);

@@ -8,6 +8,7 @@
 #include "count_allocations.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/peer.hpp"
+#include "godwit/server/middleware.hpp"
 #include "godwit/server/server.hpp"
 #include "reused_output.hpp"
 
@@ -84,6 +85,28 @@ TEST_P(ServerAllocations, StructForStruct) {
 TEST_P(ServerAllocations, AContextCostsNothing) {
   EXPECT_EQ(count("context", R"({"message":"hello"})"), 0u);
   EXPECT_NE(answer_.find("\"hello\""), std::string::npos) << answer_;
+}
+
+TEST_P(ServerAllocations, AChainOfMiddlewareCostsNothing) {
+  struct Span {
+    TimePoint begin{};
+    std::string_view name{};
+  };
+  std::size_t seen = 0;
+  for (int i = 0; i < 5; ++i) {
+    server_.use<Span>(
+        {.before = [](rpc::IncomingCall& call, Span& span) -> rpc::Verdict {
+           span.name = call.name();
+           return {};
+         },
+         .after = [&](rpc::Outcome& outcome,
+                      Span& span) { seen += span.name.size() + outcome.result().size(); }});
+  }
+  server_.use(authorize([](const CallFacts&) -> Result<void> { return {}; }));
+  const std::string long_text(300, 'x');
+  EXPECT_EQ(count("echo", R"({"message":")" + long_text + "\"}"), 0u);
+  EXPECT_NE(answer_.find(long_text), std::string::npos) << answer_;
+  EXPECT_GT(seen, 10'000u * 5 * 300);
 }
 
 INSTANTIATE_TEST_SUITE_P(Eras, ServerAllocations, testing::Bool(),

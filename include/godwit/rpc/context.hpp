@@ -51,10 +51,6 @@ class GODWIT_API Context {
   T* user() const noexcept {
     return static_cast<T*>(user_);
   }
-  /// For middleware: a short text about the call that Outcome::label() has again, e.g. which of
-  /// several things the method was asked for. The last one set counts.
-  void set_label(std::string label) { label_ = std::make_unique<std::string>(std::move(label)); }
-  std::string_view label() const noexcept { return label_ ? *label_ : std::string_view(); }
   /// Stops when the peer takes its request back or goes away. A plain handler is done before either
   /// could be noticed, so its token never stops.
   std::stop_token cancelled() const { return request_ ? request_->cancelled() : std::stop_token(); }
@@ -81,7 +77,6 @@ class GODWIT_API Context {
   json::View params_{};
   const Facts* facts_ = nullptr;
   void* user_ = nullptr;
-  std::unique_ptr<std::string> label_;  // mostly there is none
   std::shared_ptr<detail::InFlight> request_;
 };
 

@@ -22,6 +22,7 @@
 #include "godwit/json/encode.hpp"
 #include "godwit/rpc/context.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "godwit/rpc/middleware.hpp"
 #include "godwit/rpc/reply.hpp"
 
 namespace godwit::inline v0::rpc {
@@ -46,6 +47,8 @@ class GODWIT_API Call {
   virtual json::Writer& begin_result() = 0;
   virtual void end_result() = 0;
   virtual void fail(Error error) = 0;
+  /// The result is going to be a question to the caller (Outcome::asks).
+  virtual void set_asks() = 0;
   /// Refuses the whole message if a name in params occurs twice; true if it did, which has been
   /// answered then. For handlers that say looks_for_twins().
   virtual bool refuse_twins() = 0;
@@ -63,6 +66,8 @@ class GODWIT_API Handler {
   /// anyway says true here and calls Call::refuse_twins() where one could be hidden: after params
   /// that did not fit, and where there were names it did not know.
   virtual bool looks_for_twins() const { return false; }
+  /// What a call is about, for middleware.
+  virtual Subject subject(json::View params) const { return {.arguments = params}; }
 };
 
 GODWIT_API Error params_error(const json::DecodeFailure& failure);

@@ -31,6 +31,8 @@ class GODWIT_API InFlight {
   virtual ~InFlight();
   /// The first of these wins; later ones do nothing. Any thread.
   virtual void answer(std::string result) = 0;
+  /// The result is a question to the caller (Outcome::asks).
+  virtual void ask(std::string question) = 0;
   virtual void fail(Error error) = 0;
   /// The handler threw: internal_error for the peer, the text of the exception for the log only.
   virtual void threw(std::exception_ptr exception) noexcept = 0;

@@ -25,67 +25,13 @@
 #include <utility>
 #include <vector>
 
-#include "godwit/base/clock.hpp"
-#include "godwit/base/error.hpp"
 #include "godwit/base/executor.hpp"
 #include "godwit/base/export.hpp"
-#include "godwit/base/result.hpp"
 #include "godwit/rpc/context.hpp"
 #include "godwit/rpc/handler.hpp"
+#include "godwit/rpc/middleware.hpp"
 
 namespace godwit::inline v0::rpc {
-
-/// How a call ended, as middleware sees it: just before it is sent, and with the right to change
-/// it.
-class GODWIT_API Outcome {
- public:
-  Outcome(std::string_view method, bool notification, Duration took,
-          std::string_view label = {}) noexcept
-      : method_(method), label_(label), notification_(notification), took_(took) {}
-  Outcome(const Outcome&) = delete;
-  Outcome& operator=(const Outcome&) = delete;
-
-  std::string_view method() const noexcept { return method_; }
-  /// What middleware said about the call (Context::set_label); empty if nothing.
-  std::string_view label() const noexcept { return label_; }
-  bool is_notification() const noexcept { return notification_; }
-  /// Nobody waits for it any more: the caller took it back, or the connection closed. error() says
-  /// which; nothing is sent.
-  bool is_cancelled() const noexcept { return cancelled_; }
-  /// From the arrival of the request to now.
-  Duration took() const noexcept { return took_; }
-  /// nullptr if it went well.
-  const Error* error() const noexcept { return failed_ ? &error_ : nullptr; }
-  /// JSON text of the result; empty for errors and notifications.
-  std::string_view result() const noexcept { return failed_ ? std::string_view() : result_; }
-
-  /// Replaces what is sent. The text must be valid JSON.
-  void set_result(std::string json);
-  void set_error(Error error);
-
- private:
-  friend class Peer;
-  std::string_view method_;
-  std::string_view label_;
-  bool notification_;
-  Duration took_;
-  bool cancelled_ = false;
-  bool failed_ = false;
-  bool changed_ = false;
-  Error error_{};
-  std::string_view result_{};
-  std::string replacement_{};
-};
-
-/// Runs around every call and notification that has a handler, also around those answered late.
-struct Middleware {
-  /// Before the handler. An error stops the call and is its answer.
-  std::function<Result<void>(Context&)> before{};
-  /// Once per call that `before` let through, when its outcome is known, on the peer's thread; also
-  /// for one that is cancelled or whose connection closes, with an error that is not sent. If it
-  /// throws, the outcome becomes internal_error.
-  std::function<void(Outcome&)> after{};
-};
 
 class GODWIT_API Router {
  public:
@@ -136,12 +82,24 @@ class GODWIT_API Router {
     return *this;
   }
 
-  /// The first one added is the outermost.
+  /// Runs it around every call that has a handler. The first one added is the outermost. Before
+  /// the first connection.
   Router& use(Middleware middleware);
+  template <class State>
+  Router& use(MiddlewareWith<State> middleware) {
+    return add_layer(std::make_unique<detail::LayerWith<State>>(std::move(middleware)));
+  }
 
   /// The handler of a method, the fallback, or nullptr.
   const detail::Handler* find(std::string_view method) const;
-  const std::vector<Middleware>& middleware() const noexcept { return middleware_; }
+  /// The middleware with the places of their states, of which all together need the bytes of the
+  /// last one's end.
+  struct Wrapped {
+    std::unique_ptr<detail::Layer> layer{};
+    std::size_t state_begin = 0;
+    std::size_t state_end = 0;
+  };
+  const std::vector<Wrapped>& layers() const noexcept { return layers_; }
   /// All bound methods, sorted.
   std::vector<std::string> methods() const;
 
@@ -183,6 +141,7 @@ class GODWIT_API Router {
   static void check_names(std::size_t names, std::size_t params);
   Executor& require_executor() const;
   Router& add(std::string method, HandlerPtr handler);
+  Router& add_layer(std::unique_ptr<detail::Layer> layer);
 
   struct Hash {
     using is_transparent = void;
@@ -194,7 +153,7 @@ class GODWIT_API Router {
   Executor* executor_;
   std::unordered_map<std::string, HandlerPtr, Hash, std::equal_to<>> handlers_;
   HandlerPtr fallback_;
-  std::vector<Middleware> middleware_;
+  std::vector<Wrapped> layers_;
 };
 
 }  // namespace godwit::inline v0::rpc

@@ -1,22 +1,31 @@
-// Middleware for Server::use(): small, useful, and examples of how to write one. They run around
-// every call of a client, also around those answered late.
+// Middleware for Server::use(): small, useful, and examples of how to write one. How it works is
+// told in godwit/rpc/middleware.hpp; here, the name of a call is that of the tool or prompt, or the
+// uri of the resource, and its arguments are those of the tool or prompt.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "godwit/base/clock.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/base/result.hpp"
-#include "godwit/rpc/router.hpp"
+#include "godwit/mcp/tool.hpp"
+#include "godwit/rpc/middleware.hpp"
 
 namespace godwit::inline v0 {
 
+/// How a call ended, for people: `ok`, `tool error` with its text, `input required`, `cancelled`,
+/// or `error` with its code.
+GODWIT_API std::string describe(const rpc::Outcome& outcome);
+
+/// For middleware that answers in place of a tool: the result as the caller's revision wants it.
+GODWIT_API rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result);
+
 /// One line per call: the method, which tool, prompt or resource, the time it took, and how it
-/// ended: `ok`, `tool error` with its text, `input required`, `cancelled`, or `error` with its
-/// code.
+/// ended, as describe() says it.
 GODWIT_API rpc::Middleware log_calls(Log log);
 
 /// Tells the function how long each call took, and how it ended (nullptr: well). Any thread that

@@ -47,6 +47,10 @@ concept ContentLike = std::same_as<T, Content> || std::same_as<T, TextContent> |
                       std::same_as<T, ResourceLink> || std::same_as<T, EmbeddedResource>;
 
 template <class T>
+concept PageLike =
+    std::same_as<T, ToolPage> || std::same_as<T, PromptPage> || std::same_as<T, ResourcePage>;
+
+template <class T>
 struct AsksToo : std::false_type {};
 template <class T>
 struct AsksToo<std::variant<InputRequired, T>> : std::true_type {
@@ -67,6 +71,7 @@ enum class Returned : std::uint8_t {
   tool_result,
   prompt_messages,
   resource_contents,
+  page,
   value,
   object
 };
@@ -93,6 +98,8 @@ consteval Returned returned() {
                        std::convertible_to<T, ResourceContents> ||
                        std::same_as<T, std::vector<ResourceContents>>) {
     return Returned::resource_contents;
+  } else if constexpr (PageLike<T>) {
+    return Returned::page;
   } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> ||
                        (Sequence<T> && !AnyObject<T>)) {
     return Returned::value;
@@ -103,7 +110,8 @@ consteval Returned returned() {
 
 template <class T>
 consteval bool tool_may_return() {
-  return returned<T>() != Returned::prompt_messages && returned<T>() != Returned::resource_contents;
+  return returned<T>() != Returned::prompt_messages &&
+         returned<T>() != Returned::resource_contents && returned<T>() != Returned::page;
 }
 template <class T>
 consteval bool prompt_may_return() {
@@ -178,6 +186,8 @@ void deliver(Work& work, T&& outcome) {
     work.read(ReadResult{.contents = {ResourceContents(std::forward<T>(outcome))}});
   } else if constexpr (std::same_as<Out, std::vector<ResourceContents>>) {
     work.read(ReadResult{.contents = std::forward<T>(outcome)});
+  } else if constexpr (PageLike<Out>) {
+    work.page(ListPage(std::forward<T>(outcome)));
   } else if constexpr (std::same_as<Out, Blob>) {
     work.blob(outcome.bytes);
   } else {

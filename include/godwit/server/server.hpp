@@ -11,7 +11,8 @@
 // Handlers of several connections may run at the same time.
 //
 // Threads: everything here may be called from any thread at any time, also while connections are
-// served; clients are told of the change. Only use() must come before the first connection.
+// served; clients are told of the change. Only use() and restrict() must come before the first
+// connection.
 #pragma once
 
 #include <chrono>
@@ -44,8 +45,10 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/rpc/router.hpp"
 #include "godwit/rpc/tap.hpp"
+#include "godwit/server/access_policy.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/handler.hpp"
+#include "godwit/server/provider.hpp"
 
 namespace godwit::inline v0 {
 
@@ -271,6 +274,36 @@ class GODWIT_API Server final : public Service {
     return *this;
   }
 
+  // Offering what is computed for each caller (godwit/server/provider.hpp): one function gives the
+  // list page by page, the other answers calls. The first one added is asked first.
+
+  template <class List, class Call>
+  Server& tools(List&& list, Call&& call, ProviderOptions options = {}) {
+    check_provider<List, ToolPage, Call>();
+    static_assert(
+        detail::server::tool_may_return<typename detail::server::HandlerTraits<Call>::Output>(),
+        "godwit: a tool returns text, content, a ToolResult or a value with a JSON form");
+    return provide(OfferKind::tool, make_handler(std::forward<List>(list)),
+                   make_handler(std::forward<Call>(call)), std::move(options));
+  }
+  template <class List, class Get>
+  Server& prompts(List&& list, Get&& get, ProviderOptions options = {}) {
+    check_provider<List, PromptPage, Get>();
+    static_assert(
+        detail::server::prompt_may_return<typename detail::server::HandlerTraits<Get>::Output>(),
+        "godwit: a prompt returns text, content, a PromptMessage, several, or a "
+        "PromptResult");
+    return provide(OfferKind::prompt, make_handler(std::forward<List>(list)),
+                   make_handler(std::forward<Get>(get)), std::move(options));
+  }
+  template <class List, class Read>
+  Server& resources(List&& list, Read&& read, ProviderOptions options = {}) {
+    check_provider<List, ResourcePage, Read>();
+    check_resource_result<Read>();
+    return provide(OfferKind::resource, make_handler(std::forward<List>(list)),
+                   make_handler(std::forward<Read>(read)), std::move(options));
+  }
+
   /// Proposes values for an argument of a prompt, or a variable of a template, which has been
   /// offered before.
   Server& complete_prompt(std::string prompt, std::string argument, Completer completer);
@@ -295,6 +328,16 @@ class GODWIT_API Server final : public Service {
   Server& extension(Extension extension);
   /// Runs around every call, also around those answered late. The first added is the outermost.
   Server& use(rpc::Middleware middleware);
+  /// The same with a state of its own for each call.
+  template <class State>
+  Server& use(rpc::MiddlewareWith<State> middleware) {
+    own_router().use(std::move(middleware));
+    return *this;
+  }
+
+  /// Decides who may see and use what. Of several, all must allow it. Lists are made for each
+  /// caller then, and are marked so.
+  Server& restrict(AccessPolicy policy);
 
   // Changing. False if there is nothing of that name.
 
@@ -307,6 +350,10 @@ class GODWIT_API Server final : public Service {
   bool enable_prompt(std::string_view name, bool enabled = true);
   bool enable_resource(std::string_view uri, bool enabled = true);
   bool enable_template(std::string_view uri_template, bool enabled = true);
+  /// Tells clients that a list which a provider computes is not what it was; of one caller only, if
+  /// it is said which.
+  void list_changed(OfferKind kind);
+  void list_changed(OfferKind kind, const rpc::Identity& caller);
   /// Tells those who subscribed that the resource is not what it was.
   void resource_updated(std::string uri);
   /// Sends a notification of an extension to those whose listen has `value` in this filter.
@@ -346,6 +393,25 @@ class GODWIT_API Server final : public Service {
         "godwit: a resource returns text, a Blob, ResourceContents, several, or a ReadResult");
   }
 
+  template <class List, class Page, class Call>
+  static constexpr void check_provider() {
+    using ListTraits = detail::server::HandlerTraits<List>;
+    using CallTraits = detail::server::HandlerTraits<Call>;
+    static_assert(
+        std::same_as<typename ListTraits::Output, Page> &&
+            (std::same_as<typename ListTraits::Input, PageQuery> ||
+             std::same_as<typename ListTraits::Input, detail::server::NoInput>),
+        "godwit: the list function of a provider takes a PageQuery and returns a ToolPage, "
+        "PromptPage or ResourcePage");
+    static_assert(
+        json::detail::Struct<typename CallTraits::Input> &&
+            !std::same_as<typename CallTraits::Input, detail::server::NoInput>,
+        "godwit: the call function of a provider takes a struct that says what is called: "
+        "ToolCall, PromptCall, ResourceRead or one with the same fields");
+  }
+
+  Server& provide(OfferKind kind, HandlerPtr list, HandlerPtr call, ProviderOptions options);
+  rpc::Router& own_router();
   HandlerPtr require_executor(HandlerPtr handler) const;
   void add_tool(Tool tool, HandlerPtr handler, ToolOptions options, bool checks_itself);
   void add_prompt(Prompt prompt, HandlerPtr handler, PromptOptions options);

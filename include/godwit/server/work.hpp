@@ -19,6 +19,7 @@
 #include "godwit/mcp/tool.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/input_required.hpp"
+#include "godwit/server/provider.hpp"
 
 namespace godwit::inline v0::detail::server {
 
@@ -46,6 +47,8 @@ class GODWIT_API Work {
   virtual void read(const ReadResult& result) = 0;
   /// Bytes of a resource.
   virtual void blob(std::string_view bytes) = 0;
+  /// A provider's part of a list.
+  virtual void page(const ListPage& page) = 0;
   virtual void ask(const InputRequired& questions) = 0;
   virtual void fail(Error error) = 0;
   virtual void bad_arguments(const json::DecodeFailure& failure) = 0;
