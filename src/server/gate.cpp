@@ -133,8 +133,12 @@ class Entrance {
     return false;
   }
 
+  /// It does not say in its _meta what each message must: no request at all. Wrong arguments are an
+  /// answer like any other.
   void refuse_meta(Error error) {
-    session_.meta_refused = true;
+    static const auto bad_request =
+        std::make_shared<const HttpError>(HttpError{.status = 400, .fields = {}});
+    error.http = bad_request;
     call_.fail(std::move(error));
   }
 

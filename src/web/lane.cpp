@@ -10,7 +10,9 @@
 
 namespace godwit::inline v0::detail::web {
 
-Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) { session().set_stateless(); }
+Lane::Lane(Endpoint::Impl& endpoint) : Conversation(endpoint) {
+  Service::session_of(peer()).set_stateless();
+}
 
 Lane::~Lane() {
   close();
@@ -19,8 +21,6 @@ Lane::~Lane() {
   --endpoint_.open_exchanges;
 }
 
-Service::Session& Lane::session() const noexcept { return Service::session_of(peer()); }
-
 bool Lane::peer_is_idle() const noexcept { return peer().in_flight() == 0; }
 
 void Lane::run(const http::Request& request, json::View message, http::Exchange& exchange,
@@ -28,7 +28,6 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   exchange_ = &exchange;
   more_ = std::move(more);
   streaming_ = false;
-  session().meta_refused = false;
   ++endpoint_.open_exchanges;
   on_stack_ = true;
   // Whoever called then answers the exchange, or ends it.
@@ -52,7 +51,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
   failed.dismiss();
 }
 
-int Lane::status_of(const Error* error) const {
+int Lane::status_of(const Error* error) noexcept {
   if (!error) return 200;
   switch (error->code) {
     case rpc::code::parse_error:
@@ -63,8 +62,6 @@ int Lane::status_of(const Error* error) const {
       return 400;
     case rpc::code::method_not_found:
       return 404;
-    case rpc::code::invalid_params:
-      return session().meta_refused ? 400 : 200;
     default:
       return 200;
   }

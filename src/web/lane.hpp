@@ -44,9 +44,8 @@ class Lane final : public Conversation, private http::Exchange::Owner {
   std::optional<TimePoint> own_deadline() const override { return keep_alive_; }
   void own_expire(TimePoint now) override;
 
-  Service::Session& session() const noexcept;
   bool peer_is_idle() const noexcept;
-  int status_of(const Error* error) const;
+  static int status_of(const Error* error) noexcept;
   void answer(std::string_view text, const Error* error);
   void begin_stream();
   void push(std::string_view bytes);

@@ -61,9 +61,6 @@ class GODWIT_API Service {
     /// Whether there is a method of this name beside those of the protocol. What nobody has is not
     /// counted by its name, or clients could invent names without end.
     virtual bool has_method(std::string_view) { return false; }
-    /// Set if a message did not say in its _meta what each one must: a carrier of requests that
-    /// stand alone refuses it as no request at all. Wrong arguments are an answer like any other.
-    bool meta_refused = false;
   };
 
   virtual ~Service();
