@@ -250,9 +250,13 @@ void Connection::hold_back() {
 
 /// The request with what only the connection knows.
 Request Connection::request() {
-  if (peer_.empty()) peer_ = stream_.peer();
+  if (peer_.empty()) {
+    peer_ = stream_.peer();
+    local_ = stream_.local();
+  }
   Request request = parser_.request();
   request.peer = peer_;
+  request.local = local_;
   request.secure = stream_.secure();
   if (request.secure) request.certificate = stream_.certificate();
   request.access_checked = access_checked_;

@@ -119,6 +119,7 @@ class Connection final : public Exchange, private Stream::Handler {
   Stream stream_;
   RequestParser parser_;
   std::string peer_;
+  std::string local_;
   OutputBuffer out_;
   Owner* owner_ = nullptr;
   TimePoint deadline_{};

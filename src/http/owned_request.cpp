@@ -12,7 +12,7 @@ constexpr std::size_t spare = 64;
 
 OwnedRequest::OwnedRequest(const Request& request) : view_(request) {
   std::size_t size = request.method.size() + request.target.size() + request.peer.size() +
-                     request.body.size() + spare;
+                     request.local.size() + request.body.size() + spare;
   for (const Field& field : request.fields) size += field.name.size() + field.value.size();
   text_.reserve(size);
   const auto keep = [&](std::string_view& part) {
@@ -23,6 +23,7 @@ OwnedRequest::OwnedRequest(const Request& request) : view_(request) {
   keep(view_.method);
   keep(view_.target);
   keep(view_.peer);
+  keep(view_.local);
   fields_.reserve(request.fields.size());
   for (Field field : request.fields) {
     keep(field.name);

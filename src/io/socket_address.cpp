@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/un.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 
@@ -95,6 +98,17 @@ std::string peer_name(int fd) {
   socklen_t size = sizeof storage;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
   return name_of(storage);
+}
+
+std::string local_name(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) return {};
+  if (storage.ss_family != AF_UNIX) return name_of(storage);
+  sockaddr_un path{};
+  std::memcpy(&path, &storage, sizeof path);
+  const std::size_t most = size - std::min<std::size_t>(size, offsetof(sockaddr_un, sun_path));
+  return {path.sun_path, ::strnlen(path.sun_path, most)};
 }
 
 std::optional<PeerProcess> peer_process(int fd) noexcept {

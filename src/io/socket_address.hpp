@@ -37,6 +37,8 @@ std::optional<IpAddress> ip_address_of(const sockaddr_storage& storage);
 /// "127.0.0.1:80", "[::1]:80", "unix", or empty.
 std::string name_of(const sockaddr_storage& storage);
 std::string peer_name(int fd);
+/// The same of the own end, with the path of a unix socket.
+std::string local_name(int fd);
 /// Nothing if it is no unix socket, or the system does not tell.
 std::optional<PeerProcess> peer_process(int fd) noexcept;
 

@@ -102,6 +102,7 @@ struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain
     if (socket) ::shutdown(raw(), SHUT_WR);
   }
   std::string peer() override { return socket ? detail::io::peer_name(raw()) : std::string(); }
+  std::string local() override { return socket ? detail::io::local_name(raw()) : std::string(); }
   std::optional<PeerProcess> process() const noexcept override {
     return socket ? detail::io::peer_process(const_cast<Plain*>(this)->raw()) : std::nullopt;
   }
@@ -412,6 +413,7 @@ void Stream::drain(std::size_t most) { state_->drain(most); }
 void Stream::shutdown_write() noexcept { state_->shutdown_write(); }
 void Stream::close() noexcept { state_->close(); }
 std::string Stream::peer() const { return state_->peer(); }
+std::string Stream::local() const { return state_->local(); }
 bool Stream::secure() const noexcept { return state_->secure(); }
 std::shared_ptr<const PeerCertificate> Stream::certificate() const noexcept {
   return state_->certificate();

@@ -27,6 +27,7 @@ struct StreamState {
   virtual void shutdown_write() noexcept = 0;
   virtual void close() noexcept = 0;
   virtual std::string peer() = 0;
+  virtual std::string local() = 0;
   virtual bool secure() const noexcept { return false; }
   virtual std::shared_ptr<const PeerCertificate> certificate() const noexcept { return nullptr; }
   virtual std::optional<PeerProcess> process() const noexcept { return std::nullopt; }

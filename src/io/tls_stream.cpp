@@ -126,6 +126,7 @@ class TlsStream final : public detail::io::StreamState,
 
   void close() noexcept override;
   std::string peer() override { return plain_.peer(); }
+  std::string local() override { return plain_.local(); }
   bool secure() const noexcept override { return true; }
   std::shared_ptr<const PeerCertificate> certificate() const noexcept override {
     return certificate_;

@@ -43,7 +43,7 @@ std::optional<std::string_view> HeaderFields::find(std::string_view name) const 
 }
 
 std::shared_ptr<const Facts> keep(const Facts& facts) {
-  std::size_t size = facts.peer.size();
+  std::size_t size = facts.peer.size() + facts.local.size();
   std::size_t count = 0;
   facts.fields.for_each([&](const HeaderField& field) {
     size += field.name.size() + field.value.size();
@@ -64,6 +64,7 @@ std::shared_ptr<const Facts> keep(const Facts& facts) {
   kept->facts = {.identity = facts.identity,
                  .fields = HeaderFields(kept->fields),
                  .peer = copy(facts.peer),
+                 .local = copy(facts.local),
                  .secure = facts.secure,
                  .certificate = facts.certificate,
                  .process = facts.process};

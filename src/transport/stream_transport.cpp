@@ -72,7 +72,9 @@ StreamTransport::~StreamTransport() {
 std::shared_ptr<const rpc::Facts> StreamTransport::facts() const {
   if (output_) return nullptr;  // pipes
   const std::string peer = input_.peer();
+  const std::string local = input_.local();
   return rpc::keep({.peer = peer,
+                    .local = local,
                     .secure = input_.secure(),
                     .certificate = input_.certificate(),
                     .process = input_.process()});

@@ -87,8 +87,11 @@ Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
 std::shared_ptr<const rpc::Facts> WebSocketTransport::facts() const {
   if (handshake_) return handshake_;
   const std::string peer = stream_.peer();
-  return rpc::keep(
-      {.peer = peer, .secure = stream_.secure(), .certificate = stream_.certificate()});
+  const std::string local = stream_.local();
+  return rpc::keep({.peer = peer,
+                    .local = local,
+                    .secure = stream_.secure(),
+                    .certificate = stream_.certificate()});
 }
 
 void WebSocketTransport::start(rpc::Receiver& receiver) {

@@ -70,11 +70,13 @@ TEST(Facts, AKeptCopyOutlivesTheRest) {
     kept = keep({.identity = known_as("ada"),
                  .fields = HeaderFields(fields),
                  .peer = view.substr(11),
+                 .local = view.substr(0, 3),
                  .secure = true,
                  .certificate = std::make_shared<PeerCertificate>(PeerCertificate{"CN=ada", "00"}),
                  .process = PeerProcess{.process = 1, .user = 2, .group = 3}});
   }
   EXPECT_EQ(kept->certificate->subject, "CN=ada");
+  EXPECT_EQ(kept->local, "Nam");
   EXPECT_EQ(kept->process, (PeerProcess{.process = 1, .user = 2, .group = 3}));
   EXPECT_EQ(describe(*kept), "ada at 10.0.0.1:80 (tls) Name=value");
   EXPECT_EQ(describe(*keep(*kept)), describe(*kept));

@@ -29,7 +29,8 @@ struct Known : testing::Test {
     router->on("who", [](rpc::Context& cx) {
       const rpc::Facts& facts = cx.facts();
       return (facts.identity ? facts.identity->subject : "nobody") + "|" + std::string(facts.peer) +
-             "|" + std::string(facts.fields.find("X-Test").value_or("none")) + "|" +
+             "|to " + std::string(facts.local) + "|" +
+             std::string(facts.fields.find("X-Test").value_or("none")) + "|" +
              std::string(facts.fields.find("Authorization").value_or("none"));
     });
     options.identity = std::make_shared<const rpc::Identity>(rpc::Identity{.subject = "ada"});
@@ -49,10 +50,11 @@ struct Known : testing::Test {
 };
 
 TEST_F(Known, OverTcp) {
-  RawClient client(loop, server->listen_tcp(any).value());
+  const std::string address = server->listen_tcp(any).value();
+  RawClient client(loop, address);
   client.send(who + "\n");
   EXPECT_THAT(answer(client), HasSubstr("ada|127.0.0.1:"));
-  EXPECT_THAT(client.in, HasSubstr("|none|none"));
+  EXPECT_THAT(client.in, HasSubstr("|to " + address + "|none|none"));
 }
 
 TEST_F(Known, OverHttp) {
@@ -64,7 +66,7 @@ TEST_F(Known, OverHttp) {
               std::to_string(who.size()) + "\r\n\r\n" + who);
   // Who sent a request over HTTP is not a matter of the connection.
   EXPECT_THAT(answer(client), HasSubstr("nobody|127.0.0.1:"));
-  EXPECT_THAT(client.in, HasSubstr("|hello|none"));
+  EXPECT_THAT(client.in, HasSubstr("|to " + address + "|hello|none"));
 }
 
 TEST_F(Known, OverWebSocketWithTheFieldsOfTheHandshake) {
@@ -76,7 +78,7 @@ TEST_F(Known, OverWebSocketWithTheFieldsOfTheHandshake) {
               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n" +
               test::ws_frame(who));
   EXPECT_THAT(answer(client), HasSubstr("ada|127.0.0.1:"));
-  EXPECT_THAT(client.in, HasSubstr("|hello|none"));
+  EXPECT_THAT(client.in, HasSubstr("|to " + address + "|hello|none"));
 }
 
 TEST_F(Known, OverAUnixSocketWithTheProcess) {
@@ -94,7 +96,8 @@ TEST_F(Known, OverAUnixSocketWithTheProcess) {
       });
   ASSERT_TRUE(test::run_until(loop, [&] { return transport != nullptr; }));
   Connection client(loop, std::move(transport));
-  EXPECT_EQ(client.ask<std::string>("who", rpc::no_params).value(), "ada|unix|none|none");
+  EXPECT_EQ(client.ask<std::string>("who", rpc::no_params).value(),
+            "ada|unix|to " + path + "|none|none");
   EXPECT_EQ(client.ask<bool>("process", rpc::no_params).value(), true);
 }
 
@@ -102,7 +105,7 @@ TEST_F(Known, InMemoryThereIsNoAddress) {
   auto [near_end, far_end] = memory_pair(loop);
   server->serve(std::move(far_end));
   Connection client(loop, std::move(near_end));
-  EXPECT_EQ(client.ask<std::string>("who", rpc::no_params).value(), "ada||none|none");
+  EXPECT_EQ(client.ask<std::string>("who", rpc::no_params).value(), "ada||to |none|none");
 }
 
 }  // namespace

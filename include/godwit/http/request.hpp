@@ -27,6 +27,9 @@ struct GODWIT_API Request {
   std::size_t spare = 0;
   /// Who sent it, as the socket knows it: "127.0.0.1:4711". Never taken from a header.
   std::string_view peer{};
+  /// The own end of the connection: "127.0.0.1:8080", or the path of a unix socket. Empty if the
+  /// HTTP stack does not tell.
+  std::string_view local{};
   /// Whether it came over TLS.
   bool secure = false;
   /// What the client has shown to TLS; null if nothing.

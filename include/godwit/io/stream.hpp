@@ -94,6 +94,9 @@ class GODWIT_API Stream {
 
   /// Who is at the other end of a socket: "127.0.0.1:4711", "[::1]:80", "unix"; empty for the rest.
   std::string peer() const;
+  /// The own end of a socket: the address that a client connected to, with the path where it is a
+  /// unix socket; empty for the rest.
+  std::string local() const;
 
   /// Whether TLS protects the bytes.
   bool secure() const noexcept;

@@ -12,6 +12,7 @@ inline rpc::Facts facts_of(const http::Request& request) {
   return {.identity = request.admitted ? request.admitted->identity : nullptr,
           .fields = rpc::HeaderFields(request.fields.all()),
           .peer = request.peer,
+          .local = request.local,
           .secure = request.secure,
           .certificate = request.certificate};
 }
