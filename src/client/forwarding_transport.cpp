@@ -56,8 +56,7 @@ std::string changed(std::string_view text, std::array<Change, 3> changes) {
     at = each.piece.data() + each.piece.size();
   }
   out.append(at, text.data() + text.size());
-  std::ranges::replace_if(
-      out, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::ranges::replace_if(out, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return out;
 }
 

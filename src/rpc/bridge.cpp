@@ -24,7 +24,7 @@ void send(Transport& to, std::string_view message) {
 
 }  // namespace
 
-struct Bridge::State {
+struct Bridge::State : std::enable_shared_from_this<State> {
   struct Side final : Receiver {
     void on_message(std::string_view message, std::size_t) override {
       if (!other->closed) send(*other->transport, message);
@@ -35,6 +35,7 @@ struct Bridge::State {
     }
     void on_close(const Error& why) override {
       if (std::exchange(closed, true)) return;
+      const auto staying = state->shared_from_this();
       state->ended(*this, why);
     }
 
@@ -57,6 +58,7 @@ struct Bridge::State {
     if (!second.closed) second.transport->start(second);
   }
 
+  /// The callback may destroy the Bridge.
   void ended(Side& side, const Error& why) {
     if (!side.other->closed) {
       reason = why;
@@ -72,18 +74,27 @@ struct Bridge::State {
 };
 
 Bridge::Bridge(std::unique_ptr<Transport> first, std::unique_ptr<Transport> second)
-    : state_(std::make_unique<State>(std::move(first), std::move(second))) {
+    : state_(std::make_shared<State>(std::move(first), std::move(second))) {
   state_->start();
 }
-Bridge::~Bridge() = default;
+Bridge::~Bridge() {
+  if (state_) state_->done = nullptr;
+}
 Bridge::Bridge(Bridge&&) noexcept = default;
-Bridge& Bridge::operator=(Bridge&&) noexcept = default;
+Bridge& Bridge::operator=(Bridge&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->done = nullptr;
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
 
 void Bridge::on_close(Function<void(const Error&)> done) { state_->done = std::move(done); }
 
 void Bridge::close() {
-  if (!state_->first.closed) state_->first.transport->close();
-  if (!state_->second.closed) state_->second.transport->close();
+  const auto state = state_;
+  if (!state->first.closed) state->first.transport->close();
+  if (!state->second.closed) state->second.transport->close();
 }
 
 }  // namespace godwit::inline v0::rpc

@@ -42,7 +42,9 @@ TEST(AuthorizerReply, OnlyTheFirstAnswerCounts) {
 TEST(AuthorizerReply, DroppedItAnswersWithAnError) {
   std::vector<std::string> got;
   const auto take = [&](const Result<int>& answer) { got.push_back(answer.error().message); };
-  { AuthorizerReply<int> reply(take); }
+  {
+    AuthorizerReply<int> reply(take);
+  }
   ASSERT_EQ(got.size(), 1u);
   EXPECT_THAT(got[0], HasSubstr("without an answer"));
   AuthorizerReply<int> one(take);

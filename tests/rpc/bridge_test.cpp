@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,26 @@ TEST(Bridge, DestroyedItTellsNobody) {
   }
   EXPECT_TRUE(a.gone && b.gone);
   EXPECT_EQ(told, 0);
+}
+
+TEST(Bridge, MayBeDestroyedByWhatItTells) {
+  for (const bool by_close : {true, false}) {
+    FakeWire a, b;
+    std::string told;
+    std::optional<Bridge> bridge(std::in_place, std::make_unique<FakeTransport>(a),
+                                 std::make_unique<FakeTransport>(b));
+    bridge->on_close([&](const Error& why) {
+      bridge.reset();
+      told = why.message;
+    });
+    if (by_close) {
+      bridge->close();
+    } else {
+      std::exchange(a.receiver, nullptr)->on_close({.message = "gone"});
+    }
+    EXPECT_EQ(told, by_close ? "closed here" : "gone");
+    EXPECT_TRUE(a.gone && b.gone);
+  }
 }
 
 }  // namespace

@@ -206,7 +206,9 @@ TEST(ClientAuthorizer, TheClientMayBeDestroyedDuringTheLogin) {
   std::promise<Result<godwit::ToolResult>> outcome;
   client->call_tool_async("x", {}, [&](auto got) { outcome.set_value(std::move(got)); });
   deciding.get_future().wait();
-  { const Client over = *std::move(client); }
+  {
+    const Client over = *std::move(client);
+  }
   const auto got = outcome.get_future().get();
   EXPECT_FALSE(got);
   authorizer->waiting[0](http::AfterRefusal::send_again);

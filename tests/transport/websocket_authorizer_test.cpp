@@ -181,14 +181,8 @@ TEST(WebSocketAuthorizer, WhatGoesWrongInItEndsTheAttempt) {
       {[](Reply reply) { reply(error("no key")); }, "no key"},
       {[](Reply) { throw std::runtime_error("secret"); }, "threw"},
       {[](Reply) {}, "without an answer"},
-      {[](Reply reply) {
-         reply(http::Fields{{"Sec-WebSocket-Key", "x"}});
-       },
-       "Sec-WebSocket-Key"},
-      {[](Reply reply) {
-         reply(http::Fields{{"Upgrade", "x"}});
-       },
-       "Upgrade"}};
+      {[](Reply reply) { reply(http::Fields{{"Sec-WebSocket-Key", "x"}}); }, "Sec-WebSocket-Key"},
+      {[](Reply reply) { reply(http::Fields{{"Upgrade", "x"}}); }, "Upgrade"}};
   for (const auto& [answer, message] : cases) {
     Rig rig;
     Server server(rig.loop);

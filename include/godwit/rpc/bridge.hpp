@@ -23,17 +23,17 @@ class GODWIT_API Bridge {
   /// Nobody is told.
   ~Bridge();
   Bridge(Bridge&&) noexcept;
-  Bridge& operator=(Bridge&&) noexcept;
+  Bridge& operator=(Bridge&& other) noexcept;
 
-  /// Called once, when both sides are closed, with the reason of the side that closed first. The
-  /// Bridge must not be destroyed in it: a transport is on the stack.
+  /// Called once, when both sides are closed, with the reason of the side that closed first. It may
+  /// destroy the Bridge.
   void on_close(Function<void(const Error& reason)> done);
   /// Closes both sides. What is waiting is written, as far as they take it.
   void close();
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace godwit::inline v0::rpc

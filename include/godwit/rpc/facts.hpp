@@ -47,7 +47,8 @@ struct Facts {
   HeaderFields fields{};
   /// The other end as the system knows it: "127.0.0.1:4711"; empty where there is no such thing.
   std::string_view peer{};
-  /// The own end, which on a server tells the listener: "127.0.0.1:8080", the path of a unix socket.
+  /// The own end, which on a server tells the listener: "127.0.0.1:8080", the path of a unix
+  /// socket.
   std::string_view local{};
   /// Whether it came over TLS.
   bool secure = false;
