@@ -46,9 +46,9 @@ std::string describe(const rpc::Outcome& outcome) {
 }
 
 rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result) {
-  const auto* const session = call.context().user<detail::server::Session>();
+  auto* const session = static_cast<detail::server::Session*>(Service::session_of(call.context()));
   if (!session) return rpc::internal_error("the connection is none of a Server");
-  const bool stateless = session->only_stateless ||
+  const bool stateless = session->only_stateless() ||
                          mcp::is_stateless(mcp::find_facts(call.params().find("_meta"))) ||
                          !session->dialect();
   const mcp::Dialect& dialect = stateless ? mcp::stateless_dialect() : *session->dialect();
