@@ -110,7 +110,9 @@ Decision::Decision() = default;
 Decision::~Decision() = default;
 
 void Decision::admit(Admitted who) noexcept {
-  if (outcome_.kind == Outcome::Kind::undecided && !late_) outcome_ = admitted(std::move(who));
+  if (outcome_.kind != Outcome::Kind::undecided || late_) return;
+  outcome_.kind = Outcome::Kind::admitted;
+  outcome_.admitted = std::move(who);
 }
 
 void Decision::refuse(Response answer) noexcept {

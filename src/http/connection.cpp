@@ -299,7 +299,7 @@ void Connection::decided() {
   });
 }
 
-bool Connection::take_word(Outcome outcome) {
+bool Connection::take_word(Outcome&& outcome) {
   switch (outcome.kind) {
     case Outcome::Kind::passed:
       return true;

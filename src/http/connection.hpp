@@ -82,7 +82,7 @@ class Connection final : public Exchange, private Stream::Handler {
   void wait_for(PendingDecision pending);
   void decided();
   /// The same with the word. False if it is a refusal.
-  bool take_word(Outcome outcome);
+  bool take_word(Outcome&& outcome);
   void refuse_request(const Response& response);
   template <class F>
   void guarded(F&& run);

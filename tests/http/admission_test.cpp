@@ -1,6 +1,7 @@
 // Who may send a request: decided by its head, at once or later, before its body is read.
 #include "godwit/http/admission.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -158,10 +159,11 @@ struct Guarded final : Handler {
 
 struct Admitting : testing::Test {
   void start(Limits limits = {}) {
-    auto made = HttpServer::tcp(loop, {"127.0.0.1", 0}, app,
-                                {.limits = limits, .log = Log([this](LogLevel, std::string_view s) {
-                                                     log += std::string(s) + "\n";
-                                                   })});
+    auto made = HttpServer::tcp(
+        loop, {"127.0.0.1", 0}, app,
+        {.limits = limits,
+         .log = Log([this](LogLevel, std::string_view s) { log += std::string(s) + "\n"; }),
+         .body_bytes = body_bytes});
     ASSERT_TRUE(made) << made.error().message;
     server.emplace(*std::move(made));
   }
@@ -184,6 +186,8 @@ struct Admitting : testing::Test {
   Loop loop;
   Guarded app;
   std::string log;
+  std::shared_ptr<std::atomic<std::size_t>> body_bytes =
+      std::make_shared<std::atomic<std::size_t>>(0);
   std::optional<HttpServer> server;
 };
 
@@ -312,6 +316,7 @@ TEST_F(Admitting, NoBodyIsReadBeforeTheWord) {
   }
   settle();
   EXPECT_EQ(app.served, 0);
+  EXPECT_EQ(body_bytes->load(), 0u) << "nothing large was read";
   app.late.back().admit();
   while (sent < 3000000) {
     loop.poll();
