@@ -126,7 +126,7 @@ void Decision::pass() noexcept {
 }
 
 LateDecision Decision::later() {
-  // A second one, or one after the word, has nothing to decide.
+  // A second one, or one after a decision, has nothing to decide.
   if (late_ || outcome_.kind != Outcome::Kind::undecided) return LateDecision(nullptr);
   late_ = std::make_shared<detail::LateState>();
   late_->refusal_fields = std::move(refusal_fields_);
