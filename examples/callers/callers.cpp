@@ -53,7 +53,7 @@ int main() {
         const auto token = head.fields.find("Authorization");
         if (!token)
           return decision.refuse({.status = 401, .fields = {{"WWW-Authenticate", "Bearer"}}});
-        // Nothing is read of the request until the word has come.
+        // Nothing is read of the request before the decision.
         pool.execute([token = std::string(*token), late = decision.later()]() mutable {
           look_up(token, std::move(late));
         });

@@ -110,7 +110,9 @@ Decision::Decision() = default;
 Decision::~Decision() = default;
 
 void Decision::admit(Admitted who) noexcept {
-  if (outcome_.kind == Outcome::Kind::undecided && !late_) outcome_ = admitted(std::move(who));
+  if (outcome_.kind != Outcome::Kind::undecided || late_) return;
+  outcome_.kind = Outcome::Kind::admitted;
+  outcome_.admitted = std::move(who);
 }
 
 void Decision::refuse(Response answer) noexcept {
@@ -124,7 +126,7 @@ void Decision::pass() noexcept {
 }
 
 LateDecision Decision::later() {
-  // A second one, or one after the word, has nothing to decide.
+  // A second one, or one after a decision, has nothing to decide.
   if (late_ || outcome_.kind != Outcome::Kind::undecided) return LateDecision(nullptr);
   late_ = std::make_shared<detail::LateState>();
   late_->refusal_fields = std::move(refusal_fields_);

@@ -272,7 +272,7 @@ bool Connection::ask() {
   if (phase_ != Phase::reading) return false;  // it threw, or the server was destroyed
   access_checked_ = decision.access_checked();
   PendingDecision pending = decision.pending();
-  if (!pending) return take_word(std::move(decision.outcome()));
+  if (!pending) return apply(std::move(decision.outcome()));
   wait_for(std::move(pending));
   return false;
 }
@@ -294,7 +294,7 @@ void Connection::decided() {
     Outcome outcome = undecided_->pending.take();
     undecided_.reset();
     phase_ = Phase::reading;
-    if (take_word(std::move(outcome))) {
+    if (apply(std::move(outcome))) {
       // The time that it took is not the client's.
       if (body_) set_phase(Phase::reading, server_.options.limits.http_body_idle);
       asked_ = true;
@@ -304,7 +304,7 @@ void Connection::decided() {
   });
 }
 
-bool Connection::take_word(Outcome outcome) {
+bool Connection::apply(Outcome&& outcome) {
   switch (outcome.kind) {
     case Outcome::Kind::passed:
       return true;

@@ -82,8 +82,8 @@ class Connection final : public Exchange, private Stream::Handler {
   bool ask();
   void wait_for(PendingDecision pending);
   void decided();
-  /// The same with the word. False if it is a refusal.
-  bool take_word(Outcome outcome);
+  /// What was decided. False if it is a refusal.
+  bool apply(Outcome&& outcome);
   void refuse_request(const Response& response);
   template <class F>
   void guarded(F&& run);

@@ -1,6 +1,7 @@
 // Who may send a request: decided by its head, at once or later, before its body is read.
 #include "godwit/http/admission.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -27,7 +28,7 @@ Outcome outcome_of(const std::function<void(Decision&)>& decide) {
   return pending ? pending.take() : std::move(decision.outcome());
 }
 
-TEST(Decision, TheFirstWordCounts) {
+TEST(Decision, TheFirstCallCounts) {
   EXPECT_EQ(outcome_of([](Decision&) {}).kind, Kind::undecided);
   EXPECT_EQ(outcome_of([](Decision& d) { d.pass(); }).kind, Kind::passed);
   EXPECT_EQ(outcome_of([](Decision& d) {
@@ -44,7 +45,7 @@ TEST(Decision, TheFirstWordCounts) {
   EXPECT_EQ(refused.refusal.status, 401);
 }
 
-TEST(Decision, ALaterWordCountsFromThenOn) {
+TEST(Decision, OnlyTheLateOneCountsFromThenOn) {
   const Outcome later = outcome_of([](Decision& d) {
     LateDecision late = d.later();
     d.admit();  // too late: it is the other's
@@ -158,10 +159,11 @@ struct Guarded final : Handler {
 
 struct Admitting : testing::Test {
   void start(Limits limits = {}) {
-    auto made = HttpServer::tcp(loop, {"127.0.0.1", 0}, app,
-                                {.limits = limits, .log = Log([this](LogLevel, std::string_view s) {
-                                                     log += std::string(s) + "\n";
-                                                   })});
+    auto made = HttpServer::tcp(
+        loop, {"127.0.0.1", 0}, app,
+        {.limits = limits,
+         .log = Log([this](LogLevel, std::string_view s) { log += std::string(s) + "\n"; }),
+         .body_bytes = body_bytes});
     ASSERT_TRUE(made) << made.error().message;
     server.emplace(*std::move(made));
   }
@@ -184,6 +186,8 @@ struct Admitting : testing::Test {
   Loop loop;
   Guarded app;
   std::string log;
+  std::shared_ptr<std::atomic<std::size_t>> body_bytes =
+      std::make_shared<std::atomic<std::size_t>>(0);
   std::optional<HttpServer> server;
 };
 
@@ -256,7 +260,7 @@ TEST_F(Admitting, ARefusalIsAnsweredAndNothingRuns) {
   EXPECT_EQ(app.served + app.upgrades, 0);
 }
 
-TEST_F(Admitting, AWordThatComesLaterLetsTheRequestGoOn) {
+TEST_F(Admitting, ALateDecisionLetsTheRequestGoOn) {
   for (const std::string& request : {get("/x"), post("/x", "hello"), half, upgrade}) {
     auto client = ask(request);
     settle();
@@ -279,7 +283,7 @@ TEST_F(Admitting, AWordThatComesLaterLetsTheRequestGoOn) {
   }
 }
 
-TEST_F(Admitting, AWordThatComesLaterMayRefuse) {
+TEST_F(Admitting, ALateDecisionMayRefuse) {
   for (const std::string& request : {get("/x"), post("/x", "hello"), half, upgrade}) {
     auto client = ask(request + (request == half ? "world" : ""));
     app.late.back().refuse({.status = 403});
@@ -295,7 +299,7 @@ TEST_F(Admitting, AnotherThreadMayDecide) {
   other.join();
 }
 
-TEST_F(Admitting, NoBodyIsReadBeforeTheWord) {
+TEST_F(Admitting, NoBodyIsReadBeforeTheDecision) {
   Limits limits;
   start(limits);
   auto client = ask("POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n");
@@ -312,6 +316,7 @@ TEST_F(Admitting, NoBodyIsReadBeforeTheWord) {
   }
   settle();
   EXPECT_EQ(app.served, 0);
+  EXPECT_EQ(body_bytes->load(), 0u) << "nothing large was read";
   app.late.back().admit();
   while (sent < 3000000) {
     loop.poll();
@@ -321,7 +326,7 @@ TEST_F(Admitting, NoBodyIsReadBeforeTheWord) {
   EXPECT_EQ(client->response().body, "POST /x 3000000");
 }
 
-TEST_F(Admitting, ContinueIsNotSaidBeforeTheWord) {
+TEST_F(Admitting, ContinueIsNotSaidBeforeTheDecision) {
   const std::string waits =
       "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
   auto client = ask(waits);
@@ -442,7 +447,7 @@ TEST_F(Admitting, TheServerMayBeDestroyedByTheOneWhoDecides) {
   EXPECT_EQ(app.served, 0);
 }
 
-TEST_F(Admitting, DrainingWaitsForTheWord) {
+TEST_F(Admitting, DrainingWaitsForTheDecision) {
   auto client = ask(get("/x"));
   auto never = ask(get("/y"));
   bool drained = false;

@@ -103,7 +103,7 @@ TEST_F(Guarded, WholeRequestsAreDecidedAbout) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST_F(Guarded, AWordMayComeLater) {
+TEST_F(Guarded, ADecisionMayComeLater) {
   FakeExchange& admitted = send(ask("later"));
   FakeExchange& refused = send(ask("later"));
   FakeExchange& dropped = send(ask("later"));
@@ -140,7 +140,7 @@ TEST_F(Guarded, ClientsMayGoAndSoMayTheEndpoint) {
   settle();
   FakeExchange& late = send(ask("later"));
   callers->late[1].admit();
-  late.go();  // after the word, before it is heard
+  late.go();  // after the decision, before it is heard
   settle();
   FakeExchange& left = send(ask("later"));
   endpoint.reset();

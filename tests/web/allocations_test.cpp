@@ -28,13 +28,14 @@ constexpr std::size_t calls = 1'000;
 /// Serves on the thread of the test. The handler notes how many allocations there were.
 class WebAllocations : public testing::TestWithParam<bool> {
  protected:
-  WebAllocations() {
+  explicit WebAllocations(std::shared_ptr<http::Admission> admission = nullptr) {
     server_.tool("echo", "", [this](Echo in) {
       if (called_ < seen_.size()) seen_[called_++] = allocations;
       return in.message;
     });
     web_ = std::make_unique<WebServer>(
-        WebServer::listen(loop_, server_, {"127.0.0.1", 0}, {}).value());
+        WebServer::listen(loop_, server_, {"127.0.0.1", 0}, {.endpoint = {.admission = admission}})
+            .value());
   }
 
   std::string post(std::string_view body, std::string_view more) const {
@@ -88,8 +89,21 @@ class WebAllocations : public testing::TestWithParam<bool> {
 
 TEST_P(WebAllocations, OfAPlainCall) { EXPECT_LE(per_call(GetParam()), 3.05); }
 
-INSTANTIATE_TEST_SUITE_P(Eras, WebAllocations, testing::Bool(),
-                         [](const auto& param) { return param.param ? "stateless" : "stateful"; });
+/// Whoever is known already costs nothing.
+class WebAllocationsOfTheAdmitted : public WebAllocations {
+ protected:
+  WebAllocationsOfTheAdmitted()
+      : WebAllocations(http::make_admission(
+            [known = test::known_as("ada")](const http::Request&, http::Decision& decision) {
+              decision.admit({.identity = known});
+            })) {}
+};
+
+TEST_P(WebAllocationsOfTheAdmitted, OfAPlainCall) { EXPECT_LE(per_call(GetParam()), 3.05); }
+
+constexpr auto era_name = [](const auto& param) { return param.param ? "stateless" : "stateful"; };
+INSTANTIATE_TEST_SUITE_P(Eras, WebAllocations, testing::Bool(), era_name);
+INSTANTIATE_TEST_SUITE_P(Eras, WebAllocationsOfTheAdmitted, testing::Bool(), era_name);
 
 }  // namespace
 }  // namespace godwit::inline v0

@@ -91,7 +91,7 @@ struct AdmittedSite : testing::Test {
   Site site;
 };
 
-TEST_F(AdmittedSite, NothingRunsWithoutAWord) {
+TEST_F(AdmittedSite, NothingRunsForThoseWhoAreRefused) {
   const std::vector<FakeRequest> routes = {call(),
                                            Site::post(Site::initialize_body("2025-11-25")),
                                            Site::in("x", Site::tool_body("1", "who")),
@@ -119,7 +119,7 @@ TEST_F(AdmittedSite, SomeThingsAreOpenToAll) {
   EXPECT_EQ(tokens->asked, 0);
 }
 
-TEST_F(AdmittedSite, AWordLetsInAndAddsFieldsToTheAnswer) {
+TEST_F(AdmittedSite, ThoseWhoAreLetInGetFieldsWithTheAnswer) {
   FakeExchange& modern = site.send(as("ada", call()));
   EXPECT_EQ(test::text_of(modern.answer()), "ada");
   EXPECT_EQ(modern.field("DPoP-Nonce"), "n");
@@ -136,7 +136,7 @@ TEST_F(AdmittedSite, AWordLetsInAndAddsFieldsToTheAnswer) {
   EXPECT_EQ(site.send(as("ada", plain("GET", "/sse"))).field("DPoP-Nonce"), "n");
 }
 
-TEST_F(AdmittedSite, AWordThatComesLaterLetsIn) {
+TEST_F(AdmittedSite, ALateDecisionLetsIn) {
   FakeExchange& modern = site.send(as("later", call()));
   FakeExchange& begun = site.send(as("later", Site::post(Site::initialize_body("2025-11-25"))));
   FakeExchange& refused = site.send(as("later", call()));
@@ -185,7 +185,7 @@ TEST_F(AdmittedSite, AClientThatIsGoneIsNotServed) {
   EXPECT_EQ(runs, 0);
   FakeExchange& late = site.send(as("later", call()));
   tokens->late[1].admit(Tokens::known("ada"));
-  late.go();  // after the word, before it is heard
+  late.go();  // after the decision, before it is heard
   site.process();
   EXPECT_EQ(runs, 0);
 }
@@ -290,7 +290,7 @@ TEST_F(AdmittedPages, PagesMayReadARefusalAndItsChallenge) {
   EXPECT_EQ(later.field("Access-Control-Allow-Origin"), "https://app.example");
 }
 
-TEST(AdmittedBlocking, AThreadWaitsForTheWord) {
+TEST(AdmittedBlocking, AThreadWaitsForTheDecision) {
   std::thread decides;
   Server server(test::server_options());
   server.tool("who", "", [](Context& cx) { return who(cx); });

@@ -62,8 +62,8 @@ namespace detail {
 struct LateState;
 }
 
-/// A decision that is still to be made. The first word counts; what comes after it, or after the
-/// client or the server went away, is ignored. One that is destroyed without a word refuses with
+/// A decision that is still to be made. The first call counts; what comes after it, or after the
+/// client or the server went away, is ignored. One that is destroyed without a call refuses with
 /// 500. Any thread.
 class GODWIT_API LateDecision {
  public:
@@ -104,7 +104,7 @@ class GODWIT_API PendingDecision {
   std::shared_ptr<detail::LateState> state_;
 };
 
-/// One request that is to be decided about. The first word counts. If none is said before the call
+/// One request that is to be decided about. The first call counts. If there is none before decide()
 /// returns, and later() was not called, the request is answered with 500.
 class GODWIT_API Decision {
  public:
@@ -121,7 +121,7 @@ class GODWIT_API Decision {
   void refuse(Response answer) noexcept;
   /// Nothing is known about it yet: whoever gets the whole request looks at it.
   void pass() noexcept;
-  /// The word comes later.
+  /// It is decided later.
   LateDecision later();
 
   // For those who pass the question on.
@@ -136,7 +136,7 @@ class GODWIT_API Decision {
 
   /// The outcome, undecided if there is none yet.
   Outcome& outcome() noexcept { return outcome_; }
-  /// What to wait for, if the word comes later.
+  /// What to wait for, if it is decided later.
   PendingDecision pending() noexcept;
 
  private:

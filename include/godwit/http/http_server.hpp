@@ -39,7 +39,7 @@ class GODWIT_API Handler {
   virtual void on_request(const Request& request, Exchange& exchange) = 0;
   /// Looks at the head of a request before its body is read, and says whether it may go on: now or
   /// later. HttpServer calls it once for each request and upgrade, and calls on_request() or
-  /// on_upgrade() only after a good word; another HTTP stack may leave it out, and the request then
+  /// on_upgrade() only if it is let in; another HTTP stack may leave it out, and the request then
   /// comes without Request::admitted. Passes everything if it is not overridden.
   virtual void on_head(const Request& head, Decision& decision);
   /// The client wants another protocol on this connection. Takes the stream (and what came behind
