@@ -24,7 +24,8 @@ std::string_view name_of(const godwit::rpc::Identity* caller) {
 
 int main(int argc, char** argv) {
   godwit::Server server{{.name = "audit", .version = "1.0.0"}};
-  std::mutex one_at_a_time;  // with --threads connections are served by several
+  std::mutex one_at_a_time;   // with --threads connections are served by several
+  using godwit::json::quote;  // what a client sends must not look like a line of ours
 
   server.use<Span>(
       {.before = [](godwit::rpc::IncomingCall& call, Span& span) -> godwit::rpc::Verdict {
@@ -36,7 +37,7 @@ int main(int argc, char** argv) {
        .after =
            [&](godwit::rpc::Outcome& outcome, Span& span) {
              const std::lock_guard lock(one_at_a_time);
-             std::cerr << "span: " << span.name << ", parent " << span.parent << ", "
+             std::cerr << "span: " << quote(span.name) << ", parent " << quote(span.parent) << ", "
                        << (outcome.error() ? "failed" : "went well") << '\n';
            }});
 
@@ -44,7 +45,7 @@ int main(int argc, char** argv) {
                 if (outcome.name().empty()) return;
                 const std::lock_guard lock(one_at_a_time);
                 std::cerr << "audit: " << name_of(outcome.identity()) << " called "
-                          << outcome.name() << ": " << godwit::describe(outcome) << '\n';
+                          << quote(outcome.name()) << ": " << godwit::describe(outcome) << '\n';
               }});
 
   server.restrict({.decide = [](const godwit::AccessQuestion& ask) -> godwit::Result<void> {

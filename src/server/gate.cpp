@@ -459,9 +459,12 @@ class Entrance {
   bool could_exist(std::string_view uri) {
     std::map<std::string, std::string> values;
     const auto& catalog = session_.catalog();
+    if (const auto resource = catalog->resource(uri)) return may_see(resource);
+    if (const auto matched = catalog->match(uri, values)) return may_see(matched, uri);
     // What providers have is known to them alone.
-    return may_see(catalog->resource(uri)) || may_see(catalog->match(uri, values), uri) ||
-           (!catalog->providers(ListKind::resources).empty() && !catalog->resource(uri));
+    return !catalog->providers(ListKind::resources).empty() &&
+           !refusal_of(session_.server(),
+                       {.kind = OfferKind::resource, .name = uri, .facts = facts()});
   }
 
   void listen() {

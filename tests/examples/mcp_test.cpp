@@ -68,12 +68,14 @@ TEST_P(McpExample, AuditWritesASpanAndALineForEachCall) {
   }
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_THAT(text, HasSubstr("span: tools/call notes_of_somebody, parent none, went well\n"));
-  EXPECT_THAT(text, HasSubstr("audit: somebody called notes_of_somebody: ok\n"));
-  EXPECT_THAT(text, HasSubstr("audit: somebody called divide: tool error: there is nothing"));
-  EXPECT_THAT(text, HasSubstr("audit: somebody called admin_reset: error -32602: Invalid params: "
-                              "Unknown tool: \"admin_reset\"\n"));
-  EXPECT_THAT(text, HasSubstr("span: tools/call admin_reset, parent none, failed\n"));
+  EXPECT_THAT(text,
+              HasSubstr("span: \"tools/call notes_of_somebody\", parent \"none\", went well\n"));
+  EXPECT_THAT(text, HasSubstr("audit: somebody called \"notes_of_somebody\": ok\n"));
+  EXPECT_THAT(text, HasSubstr("audit: somebody called \"divide\": tool error: there is nothing"));
+  EXPECT_THAT(text,
+              HasSubstr("audit: somebody called \"admin_reset\": error -32602: Invalid params: "
+                        "Unknown tool: \"admin_reset\"\n"));
+  EXPECT_THAT(text, HasSubstr("span: \"tools/call admin_reset\", parent \"none\", failed\n"));
 }
 
 TEST_P(McpExample, HelloGreets) {

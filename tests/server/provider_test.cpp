@@ -337,6 +337,12 @@ TEST_P(Providers, StandBehindThePolicies) {
   EXPECT_EQ(names(one.ask("tools/list")), "ada_1 ada_3 ");
   EXPECT_EQ(code_of(one.tool("ada_2")), -32602);
   EXPECT_EQ(code_of(one.tool("ada_3")), 0);
+  server->resources([] { return ResourcePage{}; }, [](ResourceRead in) { return in.uri; });
+  if (!one.modern()) {  // of what a provider has, anything may be there
+    Link again = link();
+    EXPECT_EQ(code_of(again.ask("resources/subscribe", R"({"uri":"db:1"})")), 0);
+    EXPECT_EQ(code_of(again.ask("resources/subscribe", R"({"uri":"ada_2"})")), -32002);
+  }
 }
 
 TEST_P(Providers, ChangesAreToldToThoseConcerned) {
