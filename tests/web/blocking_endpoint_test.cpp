@@ -10,6 +10,7 @@
 
 #include "godwit/base/executor.hpp"
 #include "godwit/mcp/revision.hpp"
+#include "godwit/server/server.hpp"
 
 namespace godwit::inline v0 {
 namespace {
