@@ -98,8 +98,8 @@ TEST(PeerTime, TellsTheHostWhenTheNextDeadlineMoves) {
 }
 
 TEST(PeerTime, ARetryWithoutAnyTimeDoesNotHang) {
+  int tries = 0;  // outlives the client, whose end is an outcome, too
   Client client;
-  int tries = 0;
   std::function<void(Result<json::Value>)> retry = [&](Result<json::Value>) {
     if (++tries < 1000) client.peer->call("m", no_params, retry, {.timeout = 0s});
   };
