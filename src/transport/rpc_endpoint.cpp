@@ -69,6 +69,7 @@ struct RpcEndpoint::State {
   Wakeup sweep;
   Wakeup last;  // keeps this until nothing of it is on the stack
   bool draining = false;
+  bool ended = false;  // the endpoint is gone; this is still on the stack
 
   http::Fields fields_for(const http::Request& request) const {
     http::Fields fields;
@@ -322,6 +323,7 @@ void RpcEndpoint::State::settle(Lane& lane) noexcept {
 
 /// The end of the endpoint: no handler is heard any more.
 void RpcEndpoint::State::end() noexcept {
+  ended = true;
   undecided.clear();
   while (!busy.empty()) {
     Lane& lane = *busy.front();
@@ -362,6 +364,7 @@ void RpcEndpoint::State::admit(const http::Request& request, http::Exchange& exc
     peer.log.caught("an admission threw");
     return exchange.respond(500, {}, {});
   }
+  if (ended) return exchange.abort();  // the admission destroyed the endpoint
   if (http::PendingDecision pending = decision.pending()) {
     return park(request, exchange, std::move(pending));
   }
@@ -406,9 +409,11 @@ void RpcEndpoint::on_request(const http::Request& request, http::Exchange& excha
 std::optional<http::Response> RpcEndpoint::on_upgrade(const http::Request& request, Stream& stream,
                                                       std::string_view rest) {
   if (!request.admitted) {
+    const auto state = state_;  // the admission may destroy the endpoint
     http::Decision decision;
     if (request.access_checked) decision.set_access_checked();
-    state_->decide(request, decision);
+    state->decide(request, decision);
+    if (state->ended) return refused(503, "the server is shutting down");
     // Nothing can wait here: whoever brings upgrades has to ask when it has the head.
     if (decision.pending()) return too_late();
     http::Outcome& outcome = decision.outcome();

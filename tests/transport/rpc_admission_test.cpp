@@ -1,6 +1,7 @@
 // Who may call an RpcEndpoint: on a port, over WebSocket, and on an HTTP stack that brings whole
 // requests.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <optional>
@@ -148,6 +149,43 @@ TEST_F(Guarded, ClientsMayGoAndSoMayTheEndpoint) {
   callers->late[2].admit();
   settle();
   EXPECT_EQ(runs, 0);
+}
+
+/// Destroys the endpoint it decides for, and lets everybody in.
+struct Destroyer final : http::Admission {
+  explicit Destroyer(std::optional<RpcEndpoint>& of) : endpoint(of) {}
+  void decide(const http::Request&, http::Decision& decision) override {
+    endpoint.reset();
+    decision.admit();
+  }
+  std::optional<RpcEndpoint>& endpoint;
+};
+
+TEST_F(Guarded, WhoeverDecidesMayDestroyTheEndpoint) {
+  const auto begin = [&] {
+    RpcEndpointOptions options{.admission = std::make_shared<Destroyer>(endpoint)};
+    options.on_websocket = [](auto&&...) {};
+    endpoint.emplace(loop, router, rpc::PeerOptions{}, std::move(options));
+  };
+  begin();
+  FakeExchange& exchange = send(ask("ada"));
+  EXPECT_EQ(exchange.state, FakeExchange::State::aborted);
+  EXPECT_EQ(runs, 0) << "no handler runs for an endpoint that is gone";
+
+  begin();
+  FakeRequest upgrade("GET", "/rpc");
+  upgrade.with("Host", "localhost")
+      .with("Upgrade", "websocket")
+      .with("Connection", "Upgrade")
+      .with("Sec-WebSocket-Version", "13")
+      .with("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  const Descriptor other(ends[1]);
+  Stream stream = *Stream::open(loop, Descriptor(ends[0]));
+  const auto refused = endpoint->on_upgrade(upgrade.get(), stream, {});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 503);
 }
 
 TEST_F(Guarded, TheNumberOfUndecidedOnesIsBounded) {
