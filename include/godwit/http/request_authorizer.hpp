@@ -12,51 +12,18 @@
 #include <cstdint>
 #include <stop_token>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
-#include "godwit/base/error.hpp"
+#include "godwit/base/done.hpp"
 #include "godwit/base/export.hpp"
-#include "godwit/base/function.hpp"
-#include "godwit/base/result.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/url.hpp"
 
 namespace godwit::inline v0::http {
 
 /// The place for one answer of an authorizer: inside the call that brought it or later, on any
-/// thread. Only the first answer counts; destroyed without one it answers with an error. An answer
-/// to a request that was given up meanwhile does nothing.
+/// thread. An answer to a request that was given up meanwhile does nothing.
 template <class T>
-class AuthorizerReply {
- public:
-  /// `take` is called once.
-  explicit AuthorizerReply(Function<void(Result<T>)> take) noexcept : take_(std::move(take)) {}
-  ~AuthorizerReply() { drop(); }
-  AuthorizerReply(AuthorizerReply&& other) noexcept : take_(std::exchange(other.take_, nullptr)) {}
-  AuthorizerReply& operator=(AuthorizerReply&& other) noexcept {
-    if (this != &other) {
-      drop();
-      take_ = std::exchange(other.take_, nullptr);
-    }
-    return *this;
-  }
-
-  void operator()(Result<T> answer) {
-    if (auto take = std::exchange(take_, nullptr)) take(std::move(answer));
-  }
-
- private:
-  void drop() noexcept {
-    if (!take_) return;
-    const auto dropped = [] {
-      return error("the authorizer dropped the request without an answer");
-    };
-    (*this)(Result<T>(or_out_of_memory(dropped)));
-  }
-
-  Function<void(Result<T>)> take_;
-};
+using AuthorizerReply = Done<T>;
 
 /// A request that an authorizer is asked about. All of it is good during the call only.
 struct AuthorizerRequest {
