@@ -83,15 +83,16 @@ bool is_own_site(const Request& request) {
 }  // namespace
 
 std::string_view Access::listed_origin(const Request& request) const noexcept {
-  const auto origin = request.fields.find("Origin");
-  if (request.fields.count("Origin") != 1) return {};
+  if (origins.empty()) return {};
+  const auto origin = request.fields.only("Origin");
+  if (!origin) return {};
   const auto found = std::ranges::find(origins, *origin);
   return found == origins.end() ? std::string_view() : std::string_view(*found);
 }
 
 std::optional<std::string> Access::refusal(const Request& request) const {
-  const auto host = request.fields.find("Host");
-  if (request.fields.count("Host") != 1 || !is_host(*this, *host, request.secure)) {
+  const auto host = request.fields.only("Host");
+  if (!host || !is_host(*this, *host, request.secure)) {
     return "the Host field names another server; this one can be told its names (--allow-host)";
   }
   if (!listed_origin(request).empty()) return std::nullopt;

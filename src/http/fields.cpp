@@ -22,6 +22,17 @@ std::optional<std::string_view> FieldsView::find(std::string_view name) const no
   return std::nullopt;
 }
 
+std::optional<std::string_view> FieldsView::only(std::string_view name) const noexcept {
+  godwit::detail::base::count_work(fields_.size() + 1);
+  std::optional<std::string_view> found;
+  for (const Field& field : fields_) {
+    if (!same_name(field.name, name)) continue;
+    if (found) return std::nullopt;
+    found = field.value;
+  }
+  return found;
+}
+
 std::size_t FieldsView::count(std::string_view name) const noexcept {
   godwit::detail::base::count_work(fields_.size() + 1);
   std::size_t count = 0;
@@ -29,17 +40,24 @@ std::size_t FieldsView::count(std::string_view name) const noexcept {
   return count;
 }
 
-bool FieldsView::lists(std::string_view name, std::string_view member) const noexcept {
+std::uint32_t FieldsView::which_listed(
+    std::string_view name, std::initializer_list<std::string_view> members) const noexcept {
+  std::uint32_t listed = 0;
   for (const Field& field : fields_) {
     godwit::detail::base::count_work(1);
     if (!same_name(field.name, name)) continue;
     godwit::detail::base::count_work(field.value.size());
     for (std::string_view list = field.value; !list.empty();) {
-      const std::string_view one = next_member(list);
-      if (same_name(trim(one.substr(0, one.find(';'))), member)) return true;
+      std::string_view one = next_member(list);
+      one = trim(one.substr(0, one.find(';')));
+      std::uint32_t bit = 1;
+      for (const std::string_view member : members) {
+        if (same_name(one, member)) listed |= bit;
+        bit <<= 1;
+      }
     }
   }
-  return false;
+  return listed;
 }
 
 Fields& Fields::add(std::string_view name, std::string_view value) {

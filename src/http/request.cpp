@@ -15,8 +15,8 @@ bool Request::is_at(std::string_view wanted) const noexcept {
 }
 
 bool Request::is_type(std::string_view type) const noexcept {
-  const auto said = fields.find("Content-Type");
-  return said && fields.count("Content-Type") == 1 && same_name(media_type(*said), type);
+  const auto said = fields.only("Content-Type");
+  return said && same_name(media_type(*said), type);
 }
 
 }  // namespace godwit::inline v0::http

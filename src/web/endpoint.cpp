@@ -37,11 +37,17 @@ namespace {
 /// Lanes that wait for the next request; more are not worth their memory.
 constexpr std::size_t most_idle_lanes = 64;
 
-bool accepts(const http::Request& request, std::string_view type) {
-  if (!request.fields.find("Accept")) return true;
-  const std::string_view group = type.substr(0, type.find('/'));
-  return request.fields.lists("Accept", type) || request.fields.lists("Accept", "*/*") ||
-         request.fields.lists("Accept", std::string(group) + "/*");
+/// What the client takes of the two types that there are.
+struct Accepted {
+  bool json = true;
+  bool events = true;
+};
+
+Accepted accepted_by(const http::Request& request) {
+  if (!request.fields.find("Accept")) return {};
+  const std::uint32_t listed = request.fields.which_listed(
+      "Accept", {"*/*", json_type, "application/*", sse_type, "text/*"});
+  return {.json = (listed & 0b00111) != 0, .events = (listed & 0b11001) != 0};
 }
 
 bool is_handshake(json::View message) {
@@ -206,7 +212,7 @@ void Endpoint::Impl::serve(const http::Request& request, http::Exchange& exchang
   }
   if (request.method == "POST") {
     if (!request.is_type(json_type)) return bad(415, "the Content-Type must be application/json");
-    if (!accepts(request, json_type) || !accepts(request, sse_type)) {
+    if (const Accepted accepted = accepted_by(request); !accepted.json || !accepted.events) {
       return bad(406, "the Accept field must list application/json and text/event-stream");
     }
     if (request.body.size() > limits.message_bytes_in) {
@@ -226,19 +232,19 @@ void Endpoint::Impl::serve(const http::Request& request, http::Exchange& exchang
 
 bool Endpoint::Impl::too_busy(const http::Request& request, json::View message,
                               http::Exchange& exchange, std::size_t in_flight) {
+  const bool full = open_exchanges.all() >= limits.process_in_flight;
+  if (!draining && !full && in_flight < limits.in_flight) return false;
   if (!detail::web::has_request(message)) return false;
   if (draining) {
     refuse(request, exchange, 503, rpc::internal_error("the server is shutting down"),
            retry_later(), message);
-  } else if (open_exchanges.all() >= limits.process_in_flight) {
+  } else if (full) {
     refuse(request, exchange, 503, busy("too many requests are in flight"), retry_later(), message);
-  } else if (in_flight >= limits.in_flight) {
+  } else {
     refuse(
         request, exchange, 429,
         busy(std::to_string(limits.in_flight) + " requests of this session are in flight already"),
         retry_later(), message);
-  } else {
-    return false;
   }
   return true;
 }
@@ -276,6 +282,9 @@ void Endpoint::Impl::route(const http::Request& request, json::View message,
   if (options.stateless && mcp::is_stateless(message.find("params").find("_meta"))) {
     return stateless(request, message, exchange);
   }
+  if (options.stateful && request.fields.find(mcp::header::session)) {
+    return stateful(request, message, exchange);
+  }
   const bool handshake = is_handshake(message);
   if (!options.stateful && handshake) {
     // Old clients can do no more than show the text.
@@ -284,7 +293,6 @@ void Endpoint::Impl::route(const http::Request& request, json::View message,
                   message);
   }
   if (!options.stateful) return stateless(request, message, exchange);
-  if (request.fields.find(mcp::header::session)) return stateful(request, message, exchange);
   const auto version = request.fields.find(mcp::header::protocol_version);
   const mcp::Dialect* dialect = version ? mcp::dialect_of(*version) : nullptr;
   if (handshake) return initialize(request, message, exchange);
@@ -347,7 +355,7 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
         "or put the protocol version and the client's capabilities into params/_meta");
     return nullptr;
   }
-  const bool once = request.fields.count(mcp::header::session) == 1;
+  const bool once = request.fields.only(mcp::header::session).has_value();
   if (once && forwarded(*id, request, exchange)) return nullptr;
   facts = facts_of(request);
   const auto found = sessions.find(*id);
@@ -393,7 +401,7 @@ void Endpoint::Impl::initialize(const http::Request& request, json::View message
 }
 
 void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange) {
-  if (!accepts(request, sse_type)) {
+  if (!accepted_by(request).events) {
     return refuse(request, exchange, 406, "the Accept field must list text/event-stream");
   }
   rpc::Facts facts;
@@ -433,7 +441,7 @@ void Endpoint::Impl::sse(const http::Request& request, http::Exchange& exchange)
   };
   constexpr std::string_view prefix = "session=";
   if (request.method == "GET") {
-    if (!accepts(request, sse_type))
+    if (!accepted_by(request).events)
       return bad(406, "the Accept field must list text/event-stream");
     if (draining) return bad(503, "the server is shutting down", retry_later());
     if (!has_room(request, {}, exchange)) return;

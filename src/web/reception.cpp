@@ -101,7 +101,7 @@ void Reception::survive(F&& run) {
 void Reception::take_head(int status, const http::FieldsView& fields) {
   received_.status = status;
   received_.type = type_of(fields.find("Content-Type").value_or(""));
-  if (fields.count("Location") == 1) received_.location = *fields.find("Location");
+  if (const auto location = fields.only("Location")) received_.location = *location;
   received_.coding = coding_of(fields);
   if (received_.is_stream()) {
     // The bound is for the message; an event has a name and an id around it.

@@ -52,6 +52,9 @@ TEST(FieldsView, FindAndCount) {
   EXPECT_EQ(view.find("y"), std::nullopt);
   EXPECT_EQ(view.count("Accept"), 2u);
   EXPECT_EQ(view.count("y"), 0u);
+  EXPECT_EQ(view.only("ACCEPT"), std::nullopt);  // there are two
+  EXPECT_EQ(view.only("x"), "");
+  EXPECT_EQ(view.only("y"), std::nullopt);
   EXPECT_EQ(view.size(), 3u);
   EXPECT_EQ(FieldsView().size(), 0u);
   EXPECT_FALSE(FieldsView().find("x"));
@@ -68,6 +71,8 @@ TEST(FieldsView, Lists) {
   for (const char* member : {"application", "text/event", "b", "d", "hidden", "hidden2", "q=0.5"})
     EXPECT_FALSE(view.lists("Accept", member)) << member;
   EXPECT_FALSE(view.lists("Y", "a"));
+  EXPECT_EQ(view.which_listed("Accept", {"hidden", "c", "d", "Application/JSON"}), 0b1010u);
+  EXPECT_EQ(view.which_listed("Y", {"a"}), 0u);
   const Field open[] = {{"A", "\"never closed, b"}, {"A", "\"\\"}};
   EXPECT_FALSE(FieldsView{open}.lists("A", "b"));
 }

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,10 +38,17 @@ class GODWIT_API FieldsView {
 
   /// The value of the first field of this name.
   std::optional<std::string_view> find(std::string_view name) const noexcept;
+  /// The value of the field of this name; nothing if there is none, or more than one.
+  std::optional<std::string_view> only(std::string_view name) const noexcept;
   std::size_t count(std::string_view name) const noexcept;
   /// True if a comma-separated list, in any of the fields of this name, has this member (ASCII
   /// case-insensitive, parameters after ';' are not looked at): for Connection, Accept.
-  bool lists(std::string_view name, std::string_view member) const noexcept;
+  bool lists(std::string_view name, std::string_view member) const noexcept {
+    return which_listed(name, {member}) != 0;
+  }
+  /// The same for several members at once, at most 32: bit i is set if the i-th is in the list.
+  std::uint32_t which_listed(std::string_view name,
+                             std::initializer_list<std::string_view> members) const noexcept;
 
   auto begin() const noexcept { return fields_.begin(); }
   auto end() const noexcept { return fields_.end(); }
