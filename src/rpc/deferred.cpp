@@ -44,7 +44,7 @@ void Mailbox::wait_for_room() noexcept {
   std::unique_lock lock(mutex_);
   if (taker_ == std::this_thread::get_id()) return;
   const auto has_room = [&] { return closed_ || stalled_ || letters_.bytes() <= most_; };
-  if (!room_.wait_for(lock, longest_wait, has_room)) stalled_ = true;
+  if (!room_.wait_for(lock, longest_wait_, has_room)) stalled_ = true;
 }
 
 /// One wake-up until the letters are taken. Under the lock, so that close() is final: the host's

@@ -17,6 +17,7 @@
 #include "godwit/base/clock.hpp"
 #include "godwit/base/error.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/base/limits.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/reply.hpp"
@@ -76,12 +77,16 @@ class Letters {
 /// Where answers from other threads wait for the peer's thread. Outlives the peer; closed with it.
 class Mailbox {
  public:
-  /// Whoever has told more than `most` bytes waits until they are taken (wait_for_room).
-  Mailbox(std::function<void()> wake, std::size_t most) : wake_(std::move(wake)), most_(most) {}
+  /// Whoever has told more than Limits::output_queue_bytes waits until they are taken
+  /// (wait_for_room).
+  Mailbox(std::function<void()> wake, const Limits& limits)
+      : wake_(std::move(wake)),
+        most_(limits.output_queue_bytes),
+        longest_wait_(limits.output_wait) {}
   void post(std::unique_ptr<Letter> letter) noexcept;
   /// Waits while there are too many bytes in it: a handler that tells much must not do so faster
   /// than its peer can send it. Not for ever, because the peer's thread may be waiting for this
-  /// one: after `longest_wait` nobody waits any more until something is taken. The thread that
+  /// one: after Limits::output_wait nobody waits any more until something is taken. The thread that
   /// took last never waits.
   void wait_for_room() noexcept;
   Letters take() noexcept;
@@ -94,11 +99,10 @@ class Mailbox {
  private:
   void wake_up() noexcept;
 
-  static constexpr Duration longest_wait = std::chrono::seconds(1);
-
   std::mutex mutex_;
   std::function<void()> wake_;
   const std::size_t most_;
+  const Duration longest_wait_;
   std::condition_variable room_;
   Letters letters_;
   bool closed_ = false;

@@ -102,8 +102,7 @@ struct Peer::Impl {
         facts(&connection_facts()),
         deadline_moved(std::move(hooks.deadline_moved)),
         parse_options(json::ParseOptions::from(options.limits)),
-        mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake),
-                                                  options.limits.output_queue_bytes)) {}
+        mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake), options.limits)) {}
 
   Peer& self;      // dangling once orphaned, as is
   Output& output;  // this one: not to be used when closed

@@ -39,6 +39,7 @@ TEST(LimitsDefault, OfCalls) {
 
 TEST(LimitsDefault, OfConnections) {
   EXPECT_EQ(limits.output_queue_bytes, 1 * mib);
+  EXPECT_EQ(limits.output_wait, 1s);
   EXPECT_EQ(limits.discard_bytes, 64 * mib);
   EXPECT_EQ(limits.connections, 10'000u);
   EXPECT_EQ(limits.connections_per_address, 256u);

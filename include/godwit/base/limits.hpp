@@ -48,6 +48,9 @@ struct Limits {
   /// closed. What handlers on other threads tell may pile up as much on its way to the connection's
   /// thread; then they wait for it.
   std::size_t output_queue_bytes = 1u << 20;
+  /// How long those handlers wait. Not for ever, because the connection's thread may be waiting for
+  /// one of them; afterwards nobody waits until something was taken.
+  Duration output_wait = std::chrono::seconds(1);
   /// An over-long line is thrown away up to this much before the connection is given up.
   std::size_t discard_bytes = 64u << 20;
   /// A peer that takes none of what is waiting for it.
