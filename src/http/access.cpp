@@ -46,16 +46,20 @@ bool is_own_machine(std::string_view host) {
   return std::ranges::any_of(names, [&](std::string_view name) { return same_name(name, host); });
 }
 
+bool is_listed(const Access& access, std::string_view name) {
+  return std::ranges::any_of(access.hosts,
+                             [&](const std::string& listed) { return same_name(listed, name); });
+}
+
 bool is_host(const Access& access, std::string_view text, bool secure) {
+  if (is_listed(access, text)) return true;  // the address that it listens on, mostly
   const auto authority = split(text);
   if (!authority) return false;
   const std::uint16_t port = authority->port.value_or(secure ? 443 : 80);
   if (is_own_machine(authority->host) || (access.wide && is_number(authority->host))) {
     if (access.port == 0 || access.port == port) return true;
   }
-  return std::ranges::any_of(access.hosts, [&](const std::string& listed) {
-    return same_name(listed, text) || same_name(listed, authority->host);
-  });
+  return is_listed(access, authority->host);
 }
 
 /// The number of another machine is a name for this one only if the request says so, too.

@@ -399,12 +399,16 @@ void Connection::upgrade() {
 void Connection::write_head(int status, std::string_view type, std::size_t length, bool whole,
                             const Fields& more) {
   std::string& out = out_.text();
-  out += "HTTP/1.1 ";
-  append_number(out, static_cast<std::size_t>(status));
-  out += ' ';
-  out += reason_of(status);
-  out += "\r\n";
-  out += server_.date_line();
+  if (status == 200) {
+    out += server_.ok_and_date();
+  } else {
+    out += "HTTP/1.1 ";
+    append_number(out, static_cast<std::size_t>(status));
+    out += ' ';
+    out += reason_of(status);
+    out += "\r\n";
+    out += server_.date();
+  }
   if (!type.empty()) {
     out += "Content-Type: ";
     out += type;

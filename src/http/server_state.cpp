@@ -145,7 +145,7 @@ void ServerState::tick() {
   if (!connections.empty()) start_ticking();
 }
 
-std::string_view ServerState::date_line() {
+std::string_view ServerState::ok_and_date() {
   const std::int64_t second = std::time(nullptr);
   if (second != date_second_) {
     date_second_ = second;
@@ -156,14 +156,14 @@ std::string_view ServerState::date_line() {
     static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     // Not strftime, which speaks the language of the process.
-    char text[64];
-    const int size =
-        std::snprintf(text, sizeof text, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
-                      days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon],
-                      parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
-    date_line_.assign(text, static_cast<std::size_t>(size));
+    char text[80];
+    const int size = std::snprintf(
+        text, sizeof text, "HTTP/1.1 200 OK\r\nDate: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n",
+        days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon], parts.tm_year + 1900,
+        parts.tm_hour, parts.tm_min, parts.tm_sec);
+    ok_and_date_.assign(text, static_cast<std::size_t>(size));
   }
-  return date_line_;
+  return ok_and_date_;
 }
 
 void ServerState::drain(Function<void()> done, Duration most) {

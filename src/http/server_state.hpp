@@ -43,8 +43,13 @@ struct ServerState {
   void keep(std::shared_ptr<ServerState> self) noexcept { last_.signal(std::move(self)); }
   /// The time to within a few milliseconds, which is enough for seconds.
   TimePoint now() const noexcept { return clock->coarse(); }
-  /// "Date: …\r\n", made once a second.
-  std::string_view date_line();
+  /// "HTTP/1.1 200 OK\r\nDate: …\r\n", made once a second.
+  std::string_view ok_and_date();
+  /// "Date: …\r\n".
+  std::string_view date() {
+    const std::string_view both = ok_and_date();
+    return both.substr(both.find('\n') + 1);
+  }
 
   Loop& loop;
   Handler& handler;
@@ -76,7 +81,7 @@ struct ServerState {
   Duration tick_;
   bool ticking_ = false;
   std::size_t refused_ = 0;  // of the connections
-  std::string date_line_;
+  std::string ok_and_date_;
   std::int64_t date_second_ = -1;
   Timer drain_timer_;
   Timer last_requests_timer_;

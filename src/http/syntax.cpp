@@ -6,13 +6,16 @@
 namespace godwit::inline v0::http {
 
 std::string_view next_member(std::string_view& list) noexcept {
-  const char* at = list.data();
-  const char* const end = at + list.size();
-  for (bool quoted = false; at != end && (quoted || *at != ','); ++at) {
-    if (*at == '"') quoted = !quoted;
-    if (quoted && *at == '\\' && at + 1 != end) ++at;
+  std::string_view member = list.substr(0, list.find(','));
+  if (member.find('"') != member.npos) {  // the comma may be inside of quotes
+    const char* at = list.data();
+    const char* const end = at + list.size();
+    for (bool quoted = false; at != end && (quoted || *at != ','); ++at) {
+      if (*at == '"') quoted = !quoted;
+      if (quoted && *at == '\\' && at + 1 != end) ++at;
+    }
+    member = {list.data(), static_cast<std::size_t>(at - list.data())};
   }
-  const std::string_view member(list.data(), static_cast<std::size_t>(at - list.data()));
   list.remove_prefix(std::min(member.size() + 1, list.size()));
   return member;
 }
