@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "godwit/base/lifetime.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 
@@ -19,33 +20,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
           if (auto callback = std::exchange(done, nullptr)) callback(reason);
         }) {}
 
-  ~State() override {
-    if (watched) watched->gone = true;
-  }
-
-  /// Whether the State is still there after a callback: a mark on the stack, because to count a
-  /// reference for every message would cost more than looking at it.
-  struct Watch {
-    explicit Watch(State& on) noexcept : state(on), outer(on.watched) { set(on.watched, this); }
-    ~Watch() {
-      if (!gone) {
-        state.watched = outer;
-      } else if (outer) {
-        outer->gone = true;
-      }
-    }
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    /// Not inlined: g++ 12 would see the address of a local variable stored, and not that the
-    /// destructor takes it back.
-    [[gnu::noinline]] static void set(Watch*& place, Watch* watch) noexcept { place = watch; }
-    State& state;
-    Watch* const outer;
-    bool gone = false;
-  };
-
   Loop& loop;
-  Watch* watched = nullptr;
   std::unique_ptr<rpc::Transport> transport;
   Timer deadlines;
   Timer grace;
@@ -59,6 +34,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   bool finished = false;          // nothing more is written; what waits is on its way
   bool transport_closed = false;  // on_close() of the transport came
   bool told = false;
+  Lifetime lifetime;
 
   void start(std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options) {
     options.wake = [this] { wake.signal(); };  // not once the peer has closed
@@ -95,12 +71,13 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   }
   template <class Take>
   void hear(Take&& take) {
-    const Watch watch(*this);
+    // Not a reference for every message: to count it would cost more than to look.
+    const Lifetime::Watch watch(lifetime);
     try {
       if (heard) heard();
-      if (!watch.gone) take();
+      if (!watch.expired()) take();
     } catch (...) {
-      if (!watch.gone) fail();
+      if (!watch.expired()) fail();
     }
   }
   void on_unreadable(const Error& error) override {
