@@ -126,7 +126,7 @@ void FetchHandle::Fetch::transmit() {
   link = std::exchange(anew, false) ? nullptr : client->take(origin, repeatable);
   if (!link) return connect();
   reused = true;
-  link->send(*this, request.method, wire);
+  link->send(*this, request.method);
 }
 
 void FetchHandle::Fetch::connect() {
@@ -148,7 +148,7 @@ void FetchHandle::Fetch::connect() {
 void FetchHandle::Fetch::on_connected(Result<Stream> stream) {
   if (!stream) return finish(std::move(stream).error());
   link = std::make_shared<Link>(client->loop, *std::move(stream), client->options.limits);
-  link->send(*this, request.method, wire);
+  link->send(*this, request.method);
 }
 
 void FetchHandle::Fetch::on_head(int status, FieldsView fields) {

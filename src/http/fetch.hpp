@@ -40,6 +40,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   void transmit();
   void connect();
   void on_connected(Result<Stream> stream);
+  std::string_view request_text() const noexcept override { return wire; }
   void on_head(int status, FieldsView fields) override;
   void on_body(std::string_view piece) override;
   void on_done() override;
