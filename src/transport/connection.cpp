@@ -140,8 +140,8 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     // A peer that reads nothing must not keep us: the same patience as for handlers.
     grace.start(peer->options().limits.eof_grace, [this] { tell(); });
     if (transport_closed) {
-      transport->when_flushed([weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->tell();
+      transport->when_flushed([self = Lifetime::Ref(lifetime, *this)] {
+        if (State* const state = self.get()) state->tell();
       });
     } else {
       transport->close();  // its on_close() follows

@@ -102,7 +102,9 @@ class MemoryTransport final : public rpc::Transport {
 
   void when_flushed(Function<void()> done) override {
     flush();
-    loop_.post(std::move(done));
+    loop_.post([self = Lifetime::Ref(lifetime_, *this), done = std::move(done)]() mutable {
+      if (self.get()) done();
+    });
   }
 
   void close() override {
