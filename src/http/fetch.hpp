@@ -15,6 +15,7 @@
 #include "http/authorizer_question.hpp"
 #include "http/dial.hpp"
 #include "http/link.hpp"
+#include "http/run_step.hpp"
 
 namespace godwit::inline v0::http {
 
@@ -22,17 +23,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   Fetch(std::shared_ptr<HttpClient::State> client_, HttpRequest request_, HttpCallbacks callbacks_);
   ~Fetch() { drop(); }
 
-  /// Runs something of this request from the loop. The end of memory is its outcome.
-  template <class F>
-  void survive(F&& run) {
-    const auto self = shared_from_this();
-    try {
-      run();
-    } catch (const std::bad_alloc&) {
-      if (done) throw;  // by whoever was told the outcome
-      fail(out_of_memory());
-    }
-  }
+  bool is_over() const noexcept { return done; }
   void begin();
   void begin_whole(FetchBounds bounds, Function<void(Result<Response>)> take);
   void start();
