@@ -145,8 +145,6 @@ struct Endpoint::Impl {
 
   /// Whether the request may go on.
   void decide(const http::Request& head, http::Decision& decision);
-  /// What came of it: serves the request, or refuses it.
-  void go_on(const http::Request& request, http::Exchange& exchange, const http::Outcome& outcome);
   void park(const http::Request& request, http::Exchange& exchange, http::PendingDecision pending);
   /// The request of this number is not waited for any more; null if there is none.
   std::unique_ptr<detail::web::Undecided> unpark(std::uint64_t number) noexcept;
