@@ -1,6 +1,4 @@
 // Fetch: one request of an HttpClient: a connection, perhaps another one, and an outcome.
-//
-// Held by shared_ptr: callbacks of the program may let go of its handle.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +17,7 @@
 
 namespace godwit::inline v0::http {
 
+/// Shared because the callbacks are members of it, and one that is running may let go of the handle.
 struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch> {
   Fetch(std::shared_ptr<HttpClient::State> client_, HttpRequest request_, HttpCallbacks callbacks_);
   ~Fetch() { drop(); }

@@ -1,7 +1,5 @@
 // Link: a client's connection to a server. Sends one request at a time and reads its answer;
 // between two of them it waits, and tells if the server ends it meanwhile.
-//
-// Held by shared_ptr: its user may let go of it in any callback.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +20,7 @@
 
 namespace godwit::inline v0::http {
 
+/// Shared because its user is handed views of its buffer, and may let go of it then.
 class Link final : public Stream::Handler, public std::enable_shared_from_this<Link> {
  public:
   class User {

@@ -59,6 +59,7 @@ std::string ExitStatus::text() const {
   return text;
 }
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Process::State : std::enable_shared_from_this<State> {
   State(Loop& loop, ProcessOptions given)
       : core(detail::io::core(loop)),

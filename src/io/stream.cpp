@@ -36,6 +36,7 @@ enum class Access : std::uint8_t {
 
 using Handler = Stream::Handler;
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain> {
   Plain(detail::io::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
       : core(loop),

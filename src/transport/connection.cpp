@@ -8,6 +8,8 @@
 
 namespace godwit::inline v0 {
 
+/// Shared because the end has several steps that call out, and each is taken although one before it
+/// let go of the Connection. Where a message is heard there is nothing left to do then: a Watch.
 struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<State> {
   State(Loop& loop_, std::unique_ptr<rpc::Transport> transport_)
       : loop(loop_),

@@ -62,7 +62,9 @@ struct RpcEndpoint::State {
   RpcEndpointOptions options;
   std::list<std::unique_ptr<Lane>> busy;
   std::list<std::unique_ptr<Lane>> idle;
-  std::list<std::unique_ptr<Lane>> gone;  // until nothing of them is on the stack
+  /// Until nothing of them is on the stack. Destroyed later, and not at once and watched, because
+  /// the handler that is running may be writing its answer into the buffer of its lane.
+  std::list<std::unique_ptr<Lane>> gone;
   std::list<std::unique_ptr<Undecided>> undecided;
   std::list<std::unique_ptr<Undecided>> gone_undecided;  // likewise
   std::size_t undecided_bytes = 0;

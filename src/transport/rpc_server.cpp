@@ -32,6 +32,8 @@ struct Front {
 
 }  // namespace
 
+/// Shared because closing calls out for each connection, and goes on with the next although the
+/// server was destroyed by that.
 struct RpcServer::State : std::enable_shared_from_this<State> {
   State(Loop& loop_, std::shared_ptr<const rpc::Router> router_, rpc::PeerOptions options_)
       : loop(loop_),

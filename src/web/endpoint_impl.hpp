@@ -160,7 +160,8 @@ struct Endpoint::Impl {
 
   /// A call from outside, on the stack. Code of the program may run in it that calls again, or
   /// destroys the Endpoint; what ends meanwhile is put away when the outermost call is over,
-  /// whether it returns or throws.
+  /// whether it returns or throws. Kept, and not only watched, because the conversation that called
+  /// out goes on with its streams; a count and not a shared_ptr, because every request does this.
   class Entered {
    public:
     explicit Entered(Impl& impl) noexcept : impl_(impl) { ++impl_.depth; }
