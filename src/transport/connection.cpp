@@ -76,11 +76,17 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     // Not a reference for every message: to count it would cost more than to look.
     const Lifetime::Watch watch(lifetime);
     try {
-      if (heard) heard();
+      if (heard) tell_heard(watch);
       if (!watch.expired()) take();
     } catch (...) {
       if (!watch.expired()) fail();
     }
+  }
+  /// On the stack, since it may let go of the Connection that has it.
+  void tell_heard(const Lifetime::Watch& watch) {
+    Function<void()> call = std::exchange(heard, nullptr);
+    call();
+    if (!watch.expired() && !heard) heard = std::move(call);
   }
   void on_unreadable(const Error& error) override {
     survive([&] { peer->on_unreadable(error); });

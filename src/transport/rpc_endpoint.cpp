@@ -434,15 +434,16 @@ std::size_t RpcEndpoint::in_flight() const noexcept {
 }
 
 void RpcEndpoint::drain() {
-  state_->draining = true;
-  state_->idle.clear();
+  const auto state = state_;  // a handler that is told to stop may destroy the endpoint
+  state->draining = true;
+  state->idle.clear();
   // One after the other from the front to the back: stopping one may end any of them.
-  std::list<std::unique_ptr<Lane>>& busy = state_->busy;
+  std::list<std::unique_ptr<Lane>>& busy = state->busy;
   for (std::size_t most = busy.size(); most > 0 && !busy.empty(); --most) {
     busy.splice(busy.end(), busy, busy.begin());
     Lane& lane = *busy.back();
     lane.stop();
-    state_->settle(lane);
+    state->settle(lane);
   }
 }
 

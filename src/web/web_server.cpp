@@ -8,6 +8,7 @@
 
 #include "endpoint_impl.hpp"
 #include "godwit/base/lifetime.hpp"
+#include "godwit/base/misuse.hpp"
 #include "godwit/http/mux.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
@@ -103,6 +104,13 @@ struct WebServer::State {
   Wakeup tell_drained;
 
   ~State() {
+    for (const auto& loop : loops) {
+      if (!loop->on_loop_thread()) continue;
+      detail::base::misuse(
+          "a WebServer was destroyed on a thread of its own, which it would have to wait for; do "
+          "it "
+          "on the thread of its loop (Loop::post)");
+    }
     for (const auto& loop : loops) loop->stop();
     for (std::thread& thread : threads) thread.join();
     for (const auto& share : shares) share->http.reset();
