@@ -406,7 +406,10 @@ Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
 }
 
 void Stream::set_handler(Handler& handler) noexcept { state_->set_handler(handler); }
-void Stream::resume() { state_->resume(); }
+void Stream::resume() {
+  const auto state = state_;  // on_space() may destroy the Stream
+  state->resume();
+}
 void Stream::pause() noexcept { state_->pause(); }
 bool Stream::rest() noexcept { return state_->rest(); }
 Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write_some(bytes); }
