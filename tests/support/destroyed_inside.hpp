@@ -11,8 +11,6 @@
 #include <string>
 #include <utility>
 
-#include "godwit/io/loop.hpp"
-
 namespace godwit::test {
 
 struct DestroyedInside {
@@ -69,7 +67,8 @@ class Doomed {
 };
 
 /// Lets everything happen that can happen now.
-inline void settle(Loop& loop) {
+template <class Loop>
+void settle(Loop& loop) {
   for (int i = 0; i < 20; ++i) loop.poll();
 }
 
