@@ -48,6 +48,7 @@ Peer::~Peer() {
   impl_->close(nullptr);
   if (impl_->busy > 0) {
     impl_->orphaned = true;
+    impl_->self = nullptr;
     static_cast<void>(impl_.release());  // the last on the stack to leave deletes it
   }
 }

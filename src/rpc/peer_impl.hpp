@@ -92,7 +92,7 @@ struct Peer::Impl {
 
   Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
        std::shared_ptr<const PeerOptions> options_, PeerHooks hooks)
-      : self(self_),
+      : self(&self_),
         output(output_),
         router(std::move(router_)),
         shared_options(std::move(options_)),
@@ -106,8 +106,8 @@ struct Peer::Impl {
         mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake),
                                                   options.limits.output_queue_bytes)) {}
 
-  Peer& self;      // dangling once orphaned, as is
-  Output& output;  // this one: not to be used when closed
+  Peer* self;      // null once orphaned
+  Output& output;  // not to be used when closed
   std::shared_ptr<const Router> router;
   std::shared_ptr<const PeerOptions> shared_options;
   const PeerOptions& options;

@@ -1,4 +1,5 @@
-// A ClientSession may be destroyed inside any of its callbacks, also together with its peer.
+// A ClientSession may be destroyed inside any of its callbacks, also together with its peer; so may
+// a ForwardingTransport.
 #include "destroyed_inside.hpp"
 
 #include <gtest/gtest.h>
@@ -11,12 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "fake_transport.hpp"
+#include "godwit/client/forwarding_transport.hpp"
 #include "rig.hpp"
 
 namespace godwit {
 namespace {
 
 using test::DestroyedInside;
+using test::Doomed;
 using test::Rig;
 
 constexpr std::string_view said = R"({"content":[{"type":"text","text":"hi"}]})";
@@ -231,42 +235,85 @@ void log_sink() {
   });
 }
 
+// --- the transport that forwards
+
+enum class Forward { notification, response, closed, message };
+
+template <Forward in>
+void forwarding() {
+  test::FakeWire wire;
+  Doomed<ForwardingTransport> transport;
+  struct Peer final : rpc::Receiver {
+    void on_message(std::string_view, std::size_t) override { called(); }
+    void on_parsed(json::View) override { called(); }
+    void on_unreadable(const Error&) override {}
+    void on_close(const Error&) override {}
+    void called() {
+      if (in == Forward::message) transport->destroy();
+    }
+    Doomed<ForwardingTransport>* transport = nullptr;
+  } peer;
+  peer.transport = &transport;
+  transport.make(std::make_unique<test::FakeTransport>(wire)).start(peer);
+  const std::string request = R"({"id":1,"method":"m","params":{"_meta":{"progressToken":1}}})";
+  ForwardCallbacks callbacks;
+  if (in == Forward::notification) callbacks.on_notification = transport.destroyer();
+  if (in == Forward::response || in == Forward::closed) {
+    callbacks.on_response = transport.destroyer();
+  }
+  ASSERT_TRUE(transport->forward(request, std::move(callbacks)));
+  ASSERT_TRUE(transport->forward(request, {}));
+  if (in == Forward::closed) {
+    wire.receiver->on_close({.message = "gone"});
+  } else {
+    wire.say(
+        in == Forward::notification ? R"({"method":"p","params":{"progressToken":"forwarded-1"}})"
+        : in == Forward::response   ? R"([{"id":"forwarded-1","result":1},{"method":"for nobody"}])"
+                                    : R"({"method":"for nobody"})");
+  }
+  EXPECT_EQ(transport.destroyed(), 1);
+}
+
 constexpr DestroyedInside rows[] = {
-    {"stateless", "outcome", outcome<Era::stateless>},
-    {"stateful", "outcome", outcome<Era::stateful>},
-    {"stateless", "outcome by timeout", outcome_by_timeout<Era::stateless>},
-    {"stateful", "outcome by timeout", outcome_by_timeout<Era::stateful>},
-    {"stateless", "outcome by the end", outcome_by_the_end<Era::stateless>},
-    {"stateful", "outcome by the end", outcome_by_the_end<Era::stateful>},
-    {"stateless", "on_progress", progress<Era::stateless>},
-    {"stateful", "on_progress", progress<Era::stateful>},
-    {"stateless", "list", list<Era::stateless>},
-    {"stateful", "list", list<Era::stateful>},
-    {"stateless", "start", start},
-    {"stateful", "on_log", on_log},
-    {"stateful", "on_tools_changed", on_tools_changed},
-    {"stateful", "on_prompts_changed", on_prompts_changed},
-    {"stateful", "on_resources_changed", on_resources_changed},
-    {"stateful", "on_resource_updated", on_resource_updated},
-    {"stateful", "on_elicitation_complete", on_elicitation_complete},
-    {"stateless", "on_notification", on_notification},
-    {"stateless", "elicit", elicit<Era::stateless>},
-    {"stateful", "elicit", elicit<Era::stateful>},
-    {"stateless", "elicit later", elicit_later<Era::stateless>},
-    {"stateful", "elicit later", elicit_later<Era::stateful>},
-    {"stateless", "sample", sample<Era::stateless>},
-    {"stateful", "sample", sample<Era::stateful>},
-    {"stateless", "list_roots", list_roots<Era::stateless>},
-    {"stateful", "list_roots", list_roots<Era::stateful>},
-    {"stateless", "listen acknowledged", listen<&ListenCallbacks::acknowledged>},
-    {"stateless", "listen tools_changed", listen<&ListenCallbacks::tools_changed>},
-    {"stateless", "listen ended", listen<&ListenCallbacks::ended>},
-    {"stateless", "log", log_sink},
+    {"ForwardingTransport", "on_notification", forwarding<Forward::notification>},
+    {"ForwardingTransport", "on_response", forwarding<Forward::response>},
+    {"ForwardingTransport", "on_response at the end", forwarding<Forward::closed>},
+    {"ForwardingTransport", "message", forwarding<Forward::message>},
+    {"ClientSession stateless", "outcome", outcome<Era::stateless>},
+    {"ClientSession stateful", "outcome", outcome<Era::stateful>},
+    {"ClientSession stateless", "outcome by timeout", outcome_by_timeout<Era::stateless>},
+    {"ClientSession stateful", "outcome by timeout", outcome_by_timeout<Era::stateful>},
+    {"ClientSession stateless", "outcome by the end", outcome_by_the_end<Era::stateless>},
+    {"ClientSession stateful", "outcome by the end", outcome_by_the_end<Era::stateful>},
+    {"ClientSession stateless", "on_progress", progress<Era::stateless>},
+    {"ClientSession stateful", "on_progress", progress<Era::stateful>},
+    {"ClientSession stateless", "list", list<Era::stateless>},
+    {"ClientSession stateful", "list", list<Era::stateful>},
+    {"ClientSession stateless", "start", start},
+    {"ClientSession stateful", "on_log", on_log},
+    {"ClientSession stateful", "on_tools_changed", on_tools_changed},
+    {"ClientSession stateful", "on_prompts_changed", on_prompts_changed},
+    {"ClientSession stateful", "on_resources_changed", on_resources_changed},
+    {"ClientSession stateful", "on_resource_updated", on_resource_updated},
+    {"ClientSession stateful", "on_elicitation_complete", on_elicitation_complete},
+    {"ClientSession stateless", "on_notification", on_notification},
+    {"ClientSession stateless", "elicit", elicit<Era::stateless>},
+    {"ClientSession stateful", "elicit", elicit<Era::stateful>},
+    {"ClientSession stateless", "elicit later", elicit_later<Era::stateless>},
+    {"ClientSession stateful", "elicit later", elicit_later<Era::stateful>},
+    {"ClientSession stateless", "sample", sample<Era::stateless>},
+    {"ClientSession stateful", "sample", sample<Era::stateful>},
+    {"ClientSession stateless", "list_roots", list_roots<Era::stateless>},
+    {"ClientSession stateful", "list_roots", list_roots<Era::stateful>},
+    {"ClientSession stateless", "listen acknowledged", listen<&ListenCallbacks::acknowledged>},
+    {"ClientSession stateless", "listen tools_changed", listen<&ListenCallbacks::tools_changed>},
+    {"ClientSession stateless", "listen ended", listen<&ListenCallbacks::ended>},
+    {"ClientSession stateless", "log", log_sink},
 };
 
 struct Destroyed : testing::TestWithParam<DestroyedInside> {};
 TEST_P(Destroyed, Inside) { GetParam().run(); }
-INSTANTIATE_TEST_SUITE_P(ClientSession, Destroyed, testing::ValuesIn(rows), test::name_of);
+INSTANTIATE_TEST_SUITE_P(Client, Destroyed, testing::ValuesIn(rows), test::name_of);
 
 }  // namespace
 }  // namespace godwit

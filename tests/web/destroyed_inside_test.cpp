@@ -16,6 +16,7 @@
 
 #include "authorizer.hpp"
 #include "godwit/http/admission.hpp"
+#include "godwit/web/blocking_endpoint.hpp"
 #include "godwit/web/web_server.hpp"
 #include "http_rig.hpp"
 #include "raw_client.hpp"
@@ -464,6 +465,21 @@ INSTANTIATE_TEST_SUITE_P(Web, Destroyed, testing::ValuesIn(rows), test::name_of)
 
 // What cannot work says so.
 
+TEST(DestroyedDeathTest, ABlockingEndpointInsideHandle) {
+  const auto destroy = [] {
+    Server server(test::server_options());
+    Doomed<BlockingEndpoint> endpoint;
+    server.tool("destroy", "", [&] {
+      endpoint.destroy();
+      return "";
+    });
+    endpoint.make(server);
+    FakeRequest request = Site::modern_tool("1", "destroy");
+    static_cast<void>(endpoint->handle(request.get()));
+  };
+  EXPECT_DEATH(destroy(), "a BlockingEndpoint was destroyed while a thread was in handle");
+}
+
 TEST(DestroyedDeathTest, AWebServerOnAThreadOfItsOwn) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const auto destroy = [] {
@@ -473,10 +489,8 @@ TEST(DestroyedDeathTest, AWebServerOnAThreadOfItsOwn) {
       return "here";
     });
     port.listen({.threads = 4});
-    for (int i = 0; i < 1000; ++i) {  // one of them comes to another thread
-      port.call("elsewhere");
-      settle(port.loop);
-    }
+    for (int i = 0; i < 50; ++i) port.call("elsewhere");  // one of them comes to another thread
+    run_until(port.loop, [] { return false; });
   };
   EXPECT_DEATH(destroy(), "a WebServer was destroyed on a thread of its own");
 }
