@@ -129,7 +129,7 @@ struct Process::State : std::enable_shared_from_this<State> {
   void close() noexcept {
     closed = true;
     done = nullptr;
-    errors->on_finished = nullptr;
+    errors->close();
     timer.cancel();
     boost::system::error_code ignored;
     pidfd.close(ignored);
