@@ -227,9 +227,8 @@ void log_sink() {
   Scene::play(Era::stateless, nullptr, [](Rig& rig, const Scene::Destroy& destroy) {
     rig.session().call_tool("x", {}, [](Result<ToolResult>) { throw 1; });
     const json::Value request = rig.next();
-    rig.on_log = [&rig, destroy] {
-      rig.on_log = nullptr;
-      destroy();
+    rig.on_log = [destroy, first = true]() mutable {
+      if (std::exchange(first, false)) destroy();
     };
     rig.answer(request, said);
   });

@@ -45,8 +45,12 @@ struct Site final : Handler, Exchange::Owner {
     server.destroy();
     return Response{.status = 400};
   }
-  void on_gone() override { server.destroy(); }
-  void on_drained() override { server.destroy(); }
+  void on_gone() override {
+    if (in_gone) in_gone();
+  }
+  void on_drained() override {
+    if (in_drained) in_drained();
+  }
 
   void listen(HttpServerOptions options = {}) {
     auto made = HttpServer::tcp(loop, {"127.0.0.1", 0}, *this, std::move(options));
@@ -75,6 +79,7 @@ struct Site final : Handler, Exchange::Owner {
   Loop loop;
   std::function<void(Decision&)> in_head;
   std::function<void(Exchange&)> in_request;
+  std::function<void()> in_gone, in_drained;
   std::string address;
   Doomed<HttpServer> server;
   std::vector<std::unique_ptr<RawClient>> clients;
@@ -120,6 +125,7 @@ void server_gone() {
   Site site;
   site.listen();
   bool asked = false;
+  site.in_gone = site.server.destroyer();
   site.in_request = [&](Exchange& exchange) {
     exchange.set_owner(&site);
     asked = true;
@@ -133,6 +139,7 @@ void server_gone() {
 void server_exchange_drained() {
   Site site;
   site.listen();
+  site.in_drained = site.server.destroyer();
   site.in_request = [&](Exchange& exchange) {
     exchange.begin(200, "text/plain");
     exchange.write(std::string(8u << 20, 'x'));
@@ -155,7 +162,13 @@ void server_make_room() {
                  destroy();
                  return true;
                }});
-  site.connect();
+  bool asked = false;
+  site.in_request = [&](Exchange& exchange) {
+    exchange.set_owner(&site);
+    asked = true;
+  };
+  site.send();
+  ASSERT_TRUE(run_until(site.loop, [&] { return asked; }));
   site.send();
   site.expect_destroyed();
 }
