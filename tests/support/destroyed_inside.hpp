@@ -48,8 +48,8 @@ class Doomed {
   T& operator*() { return *object_; }
 
   void destroy() {
+    ++destroyed_;  // first: what is told of the end may look
     object_.reset();
-    ++destroyed_;
   }
   /// A callback that does so, and then looks whether it is itself still there.
   auto destroyer() {

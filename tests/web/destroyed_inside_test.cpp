@@ -362,7 +362,7 @@ struct Caller {
   explicit Caller(Call where, bool answers = true,
                   std::shared_ptr<http::RequestAuthorizer> authorizer = nullptr)
       : server(each([answers](Peer& peer, const SeenRequest& request) {
-          if (!answers) return peer.respond(404, "", "");
+          if (!answers) return void(peer.respond(404, "", ""));
           peer.begin_events();
           peer.event(result(request));
           peer.wait_for_end();
