@@ -18,6 +18,10 @@ TOKEN = re.compile(
 REVISION = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])\b")
 SHELL = re.compile(r"(?<![\w.>])(?:std::|::)?(system|popen|wordexp)\s*\(")
 NAMESPACE = re.compile(r"^namespace godwit(?!::inline v0\b)", re.M)
+# A pointer or a flag in shared memory that a destructor empties: Lifetime does that.
+LIFE_TOKEN = re.compile(r"\b(?:shared_ptr|make_shared)\s*<\s*(?:bool|[\w:]+\s*\*)\s*>")
+SHARED_SELF = re.compile(r"\benable_shared_from_this\s*<")
+DECLARATION = re.compile(r"^\s*(?:class|struct|template)\b")
 COROUTINE = re.compile(r"\b(co_await|co_return|co_yield)\b")
 
 
@@ -78,6 +82,18 @@ def check_definitions(files, errors):
                 errors.append(f"{place}: {name} is defined in {first[name][1]} already")
 
 
+def reason_above(lines, number):
+    """The comment on this line, or above the declaration that it is part of."""
+    first = number
+    while first > 0 and (not DECLARATION.match(lines[first])
+                         or re.match(r"\s*template\b", lines[first - 1])):
+        first -= 1
+    above = first
+    while above > 0 and lines[above - 1].lstrip().startswith("//"):
+        above -= 1
+    return " ".join(line.strip().lstrip("/ ") for line in lines[above:first]) + lines[number]
+
+
 def check(path, errors):
     where = path.relative_to(ROOT).as_posix()
     text = path.read_text(errors="replace")
@@ -104,6 +120,17 @@ def check(path, errors):
     if module in CORE:
         for found in COROUTINE.finditer(code):
             errors.append(f"{where}:{line_of(code, found.start())}: {found.group()} in the core")
+
+    # One way to notice that an object was destroyed (docs/decisions/0013); others need a reason.
+    for found in LIFE_TOKEN.finditer(code):
+        errors.append(f"{where}:{line_of(code, found.start())}: {found.group()} as a sign of life; "
+                      "use godwit/base/lifetime.hpp")
+    lines = text.split("\n")
+    for found in SHARED_SELF.finditer(code):
+        number = line_of(code, found.start())
+        if "Shared because" not in reason_above(lines, number - 1):
+            errors.append(f"{where}:{number}: enable_shared_from_this without a comment that says "
+                          '"Shared because …"; to notice destruction, godwit/base/lifetime.hpp')
 
     # g++ extends an inline namespace that is left out; clang opens another one of the same name.
     for found in NAMESPACE.finditer(code):

@@ -3,6 +3,7 @@
 
 #include "godwit/http/access.hpp"
 #include "godwit/http/admission.hpp"
+#include "godwit/http/admit.hpp"
 #include "godwit/http/exchange.hpp"
 #include "godwit/http/fields.hpp"
 #include "godwit/http/http_client.hpp"

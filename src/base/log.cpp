@@ -116,8 +116,9 @@ Log Log::to_stderr(LogLevel least) {
 
 void Log::write(LogLevel level, std::string_view line) const noexcept {
   if (!enabled(level)) return;
+  const std::shared_ptr<Shared> shared = shared_;  // the sink may destroy this, and with it itself
   try {
-    shared_->sink(level, cut(line, longest_line));
+    shared->sink(level, cut(line, longest_line));
   } catch (...) {  // a log sink that fails must not take the connection with it
   }
 }
@@ -148,9 +149,10 @@ void Log::limited(LogLevel level, std::string_view line, TimePoint now) const no
     Throttle& throttle = level == LogLevel::error ? shared_->errors : shared_->the_rest;
     if (!throttle.admit(now, left_out)) return;
   }
-  // The sink is called without the lock: it is code of the program.
-  if (left_out > 0) write_left_out(*this, level, left_out);
-  write(level, level == LogLevel::error ? line : cut(line, longest_quote));
+  // The sink is called without the lock: it is code of the program, and may destroy this.
+  const Log log = *this;
+  if (left_out > 0) write_left_out(log, level, left_out);
+  log.write(level, level == LogLevel::error ? line : cut(line, longest_quote));
 }
 
 }  // namespace godwit::inline v0

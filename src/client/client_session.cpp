@@ -77,6 +77,7 @@ std::string member(std::string_view name, std::string_view text) {
 /// A call whose arguments stand in header fields, too, as the list of tools says. If the server
 /// finds that they do not agree, the list is outdated: it is fetched again, and the call is made
 /// once more. The server has not executed it.
+/// Shared because each of its calls has it until the outcome is there.
 template <class State>
 struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
   std::shared_ptr<State> state;

@@ -62,6 +62,8 @@ std::string changed(std::string_view text, std::array<Change, 3> changes) {
 
 }  // namespace
 
+/// Shared because each of several requests is told of an end, also after one that destroyed the
+/// transport.
 struct ForwardingTransport::State final : rpc::Receiver, std::enable_shared_from_this<State> {
   struct Forwarded {
     rpc::Id id{};

@@ -138,6 +138,7 @@ ClientCall list_page(const std::shared_ptr<State>& state, std::optional<std::str
 }
 
 /// A list on its way through the pages. All of them are one call to the program.
+/// Shared because the call for each page has it until that is there.
 template <class T, class State>
 struct Listing : std::enable_shared_from_this<Listing<T, State>> {
   std::shared_ptr<State> state;

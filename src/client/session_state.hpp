@@ -117,6 +117,7 @@ struct Channel {
 
 }  // namespace detail::client
 
+/// Shared because calls that are under way have it until they are told their outcome.
 struct ClientSession::State : std::enable_shared_from_this<ClientSession::State> {
   using ViewDone = detail::client::ViewDone;
   using ExchangePtr = std::shared_ptr<detail::client::Exchange>;

@@ -80,6 +80,7 @@ class AuthorizerQuestion {
   }
 
  private:
+  /// Shared because a reply, on any thread, may come after whoever asked is gone.
   struct Shared : std::enable_shared_from_this<Shared> {
     std::mutex mutex;
     std::optional<Result<T>> answer;

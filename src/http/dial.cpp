@@ -64,7 +64,7 @@ void Dial::open_tunnel(Stream stream) {
   }
   wire_ += "\r\n";
   tunnel_ = std::make_shared<Link>(loop_, std::move(stream), options_.limits);
-  tunnel_->send(*this, "CONNECT", wire_);
+  tunnel_->send(*this, "CONNECT");
 }
 
 void Dial::on_head(int status, FieldsView) { status_ = status; }

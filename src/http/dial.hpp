@@ -44,6 +44,7 @@ class GODWIT_API Dial final : private Link::User {
   void on_connected(Result<Stream> stream);
   void open_tunnel(Stream stream);
   Result<Stream> through_tunnel();
+  std::string_view request_text() const noexcept override { return wire_; }
   void on_head(int status, FieldsView fields) override;
   void on_body(std::string_view piece) override;
   void on_done() override;

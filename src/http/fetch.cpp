@@ -80,7 +80,7 @@ FetchHandle::Fetch::Fetch(std::shared_ptr<HttpClient::State> client_, HttpReques
       repeatable(is_repeatable(request)) {}
 
 void FetchHandle::Fetch::begin() {
-  survive([&] { start(); });
+  run_step(*this, [&] { start(); });
 }
 
 void FetchHandle::Fetch::begin_whole(FetchBounds bounds, Function<void(Result<Response>)> take) {
@@ -100,7 +100,7 @@ void FetchHandle::Fetch::hold_whole(bool held) {
   whole->end = whole->left < TimePoint::max() - now ? now + whole->left : TimePoint::max();
   whole->timer.start(whole->left, [this] {
     const auto self = shared_from_this();
-    survive([&] {
+    run_step(*this, [&] {
       fail(Error{.message = request.url.origin() + ": the response did not end within " +
                             seconds_text(whole->bounds.time),
                  .cause = Cause::timeout});
@@ -126,7 +126,7 @@ void FetchHandle::Fetch::transmit() {
   link = std::exchange(anew, false) ? nullptr : client->take(origin, repeatable);
   if (!link) return connect();
   reused = true;
-  link->send(*this, request.method, wire);
+  link->send(*this, request.method);
 }
 
 void FetchHandle::Fetch::connect() {
@@ -141,14 +141,14 @@ void FetchHandle::Fetch::connect() {
                  .connect = {.timeout = client->options.connect_timeout, .tls = std::move(tls)},
                  .limits = client->options.limits};
   dial.emplace(client->loop, request.url, std::move(to), [this](Result<Stream> stream) {
-    survive([&] { on_connected(std::move(stream)); });
+    run_step(*this, [&] { on_connected(std::move(stream)); });
   });
 }
 
 void FetchHandle::Fetch::on_connected(Result<Stream> stream) {
   if (!stream) return finish(std::move(stream).error());
   link = std::make_shared<Link>(client->loop, *std::move(stream), client->options.limits);
-  link->send(*this, request.method, wire);
+  link->send(*this, request.method);
 }
 
 void FetchHandle::Fetch::on_head(int status, FieldsView fields) {
@@ -183,12 +183,12 @@ void FetchHandle::Fetch::deliver_body(std::string_view piece) {
 
 void FetchHandle::Fetch::on_body(std::string_view piece) {
   const auto self = shared_from_this();
-  if (authorization && authorization->refusal) return survive([&] { take_refusal(piece); });
+  if (authorization && authorization->refusal) return run_step(*this, [&] { take_refusal(piece); });
   if (!next) return deliver_body(piece);
   skipped += piece.size();
   if (skipped <= most_skipped) return;
   std::exchange(link, nullptr)->close();
-  survive([&] { follow(); });
+  run_step(*this, [&] { follow(); });
 }
 
 std::optional<Url> FetchHandle::Fetch::redirect(int status, const FieldsView& fields) const {
@@ -228,8 +228,8 @@ void FetchHandle::Fetch::on_done() {
   } else {
     used->close();
   }
-  if (authorization && authorization->refusal) return survive([&] { decide(); });
-  if (next) return survive([&] { follow(); });
+  if (authorization && authorization->refusal) return run_step(*this, [&] { decide(); });
+  if (next) return run_step(*this, [&] { follow(); });
   finish({});
 }
 
@@ -237,13 +237,13 @@ void FetchHandle::Fetch::on_broken(Error why) {
   const auto self = shared_from_this();
   const std::shared_ptr<Link> used = std::exchange(link, nullptr);
   if (reused && !used->heard() && (repeatable || !used->sent())) {
-    return survive([&] {
+    return run_step(*this, [&] {
       if (!authorization) return connect();
       anew = true;  // a proof of the authorizer may be good for one request only
       repeat();
     });
   }
-  if (authorization && authorization->refusal) return survive([&] { decide(); });
+  if (authorization && authorization->refusal) return run_step(*this, [&] { decide(); });
   try {
     why.message = request.url.origin() + ": " + why.message;
   } catch (const std::bad_alloc&) {  // which is told as it is, then

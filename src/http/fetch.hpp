@@ -1,6 +1,4 @@
 // Fetch: one request of an HttpClient: a connection, perhaps another one, and an outcome.
-//
-// Held by shared_ptr: callbacks of the program may let go of its handle.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +13,16 @@
 #include "http/authorizer_question.hpp"
 #include "http/dial.hpp"
 #include "http/link.hpp"
+#include "http/run_step.hpp"
 
 namespace godwit::inline v0::http {
 
+/// Shared because the callbacks are members of it, and one that is running may let go of the handle.
 struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch> {
   Fetch(std::shared_ptr<HttpClient::State> client_, HttpRequest request_, HttpCallbacks callbacks_);
   ~Fetch() { drop(); }
 
-  /// Runs something of this request from the loop. The end of memory is its outcome.
-  template <class F>
-  void survive(F&& run) {
-    const auto self = shared_from_this();
-    try {
-      run();
-    } catch (const std::bad_alloc&) {
-      if (done) throw;  // by whoever was told the outcome
-      fail(out_of_memory());
-    }
-  }
+  bool is_over() const noexcept { return done; }
   void begin();
   void begin_whole(FetchBounds bounds, Function<void(Result<Response>)> take);
   void start();
@@ -40,6 +30,7 @@ struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch
   void transmit();
   void connect();
   void on_connected(Result<Stream> stream);
+  std::string_view request_text() const noexcept override { return wire; }
   void on_head(int status, FieldsView fields) override;
   void on_body(std::string_view piece) override;
   void on_done() override;

@@ -25,7 +25,7 @@ void FetchHandle::Fetch::ask_fields() {
       [&](AuthorizerReply<Fields> reply, std::stop_token stop) {
         request.authorizer->authorize(described(std::move(stop)), std::move(reply));
       },
-      [this](Result<Fields> given) { survive([&] { take_fields(std::move(given)); }); });
+      [this](Result<Fields> given) { run_step(*this, [&] { take_fields(std::move(given)); }); });
 }
 
 void FetchHandle::Fetch::take_fields(Result<Fields> given) {
@@ -71,7 +71,7 @@ void FetchHandle::Fetch::decide() {
             std::move(reply));
       },
       [this](Result<AfterRefusal> decision) {
-        survive([&] { take_decision(std::move(decision)); });
+        run_step(*this, [&] { take_decision(std::move(decision)); });
       });
 }
 

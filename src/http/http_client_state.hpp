@@ -8,13 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/base/lifetime.hpp"
 #include "godwit/http/http_client.hpp"
 #include "godwit/io/timer.hpp"
 #include "http/link.hpp"
 
 namespace godwit::inline v0::http {
 
-struct HttpClient::State : std::enable_shared_from_this<State> {
+struct HttpClient::State {
   using LinkPtr = std::shared_ptr<Link>;
   /// A connection idle for less than this is not one that its server is just closing: none of those
   /// in use waits less than 5 s (Node.js).
@@ -64,11 +65,11 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
 
   void keep(const std::string& origin, const LinkPtr& link) {
     if (closed || options.idle_connections == 0) return link->close();
-    link->wait(now(), [weak = weak_from_this(), origin, raw = link.get()] {
-      const auto self = weak.lock();
-      if (!self) return;
-      const auto found = self->idle.find(origin);
-      if (found != self->idle.end()) self->remove(found, raw);
+    link->wait(now(), [self = Lifetime::Ref(lifetime, *this), origin, raw = link.get()] {
+      State* const state = self.get();
+      if (!state) return;
+      const auto found = state->idle.find(origin);
+      if (found != state->idle.end()) state->remove(found, raw);
     });
     std::vector<LinkPtr>& links = idle[origin];
     links.push_back(link);
@@ -123,6 +124,7 @@ struct HttpClient::State : std::enable_shared_from_this<State> {
   Timer timer;
   std::map<std::string, std::vector<LinkPtr>> idle;  // by origin; those that wait longest first
   bool closed = false;
+  Lifetime lifetime;
 };
 
 }  // namespace godwit::inline v0::http

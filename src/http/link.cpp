@@ -19,10 +19,10 @@ Link::Link(Loop& loop, Stream stream, const Limits& limits)
 
 Link::~Link() = default;
 
-void Link::send(User& user, std::string_view method, std::string_view wire) {
+void Link::send(User& user, std::string_view method) {
   user_ = &user;
   lost_ = nullptr;
-  wire_ = wire;
+  size_ = user.request_text().size();
   sent_ = 0;
   heard_ = false;
   survive([&] {
@@ -35,7 +35,7 @@ void Link::send(User& user, std::string_view method, std::string_view wire) {
 void Link::wait(TimePoint since, Function<void()> lost) {
   since_ = since;
   lost_ = std::move(lost);
-  wire_ = {};
+  size_ = 0;
   sent_ = 0;
 }
 
@@ -61,7 +61,7 @@ bool Link::reusable() const noexcept {
 
 void Link::write() {
   if (write_error_ || sent()) return;
-  const Result<std::size_t> put = stream_.write_some(wire_.substr(sent_));
+  const Result<std::size_t> put = stream_.write_some(user_->request_text().substr(sent_));
   if (!put) {
     // The server may have answered before it went: on_end() follows what it said.
     write_error_ = put.error();

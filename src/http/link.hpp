@@ -1,7 +1,5 @@
 // Link: a client's connection to a server. Sends one request at a time and reads its answer;
 // between two of them it waits, and tells if the server ends it meanwhile.
-//
-// Held by shared_ptr: its user may let go of it in any callback.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +20,13 @@
 
 namespace godwit::inline v0::http {
 
+/// Shared because its user is handed views of its buffer, and may let go of it then.
 class Link final : public Stream::Handler, public std::enable_shared_from_this<Link> {
  public:
   class User {
    public:
+    /// The text of the request that is being sent; the same until the answer is there.
+    virtual std::string_view request_text() const noexcept = 0;
     virtual void on_head(int status, FieldsView fields) = 0;
     virtual void on_body(std::string_view piece) = 0;
     /// The answer is complete; nobody uses the link now.
@@ -40,9 +41,9 @@ class Link final : public Stream::Handler, public std::enable_shared_from_this<L
   Link(Loop& loop, Stream stream, const Limits& limits);
   ~Link() override;
 
-  /// Sends a request, on the loop. The text stays with the user until one of the last two callbacks
-  /// or close(). Nothing is called before this returns.
-  void send(User& user, std::string_view method, std::string_view wire);
+  /// Sends the request of the user, on the loop. The user stays until one of its last two callbacks
+  /// or close(). Of them nothing is called before this returns.
+  void send(User& user, std::string_view method);
   /// Waits for the next request. `lost` is called if the server ends it, or talks unasked.
   void wait(TimePoint since, Function<void()> lost);
   TimePoint waits_since() const noexcept { return since_; }
@@ -54,7 +55,7 @@ class Link final : public Stream::Handler, public std::enable_shared_from_this<L
   /// A byte of the answer came.
   bool heard() const noexcept { return heard_; }
   /// The system has taken the whole request.
-  bool sent() const noexcept { return sent_ == wire_.size(); }
+  bool sent() const noexcept { return sent_ == size_; }
   /// Whether another request may follow the answer.
   bool reusable() const noexcept;
   /// What came behind the answer.
@@ -83,7 +84,7 @@ class Link final : public Stream::Handler, public std::enable_shared_from_this<L
   User* user_ = nullptr;
   Function<void()> lost_;
   TimePoint since_{};
-  std::string_view wire_;
+  std::size_t size_ = 0;  // of the request
   std::size_t sent_ = 0;
   std::optional<Error> write_error_;
   bool heard_ = false;

@@ -39,7 +39,7 @@ struct ServerState {
   /// The end of the HttpServer: closes everything and tells nobody that it is drained.
   void end() noexcept;
   /// Keeps this until nothing of it is on the stack: the HttpServer may be destroyed by what one of
-  /// its connections calls.
+  /// its connections calls, and those are still here then (gone_).
   void keep(std::shared_ptr<ServerState> self) noexcept { last_.signal(std::move(self)); }
   /// The time to within a few milliseconds, which is enough for seconds.
   TimePoint now() const noexcept { return clock->coarse(); }
@@ -75,7 +75,9 @@ struct ServerState {
     Walk* outer;
   };
   Walk* walks_ = nullptr;
-  std::list<std::unique_ptr<Connection>> gone_;  // until nothing of them is on the stack
+  /// Until nothing of them is on the stack. Destroyed later, and not at once and watched, because a
+  /// handler that ends its connection is using a Request then, which is views into it.
+  std::list<std::unique_ptr<Connection>> gone_;
   Wakeup sweep_;
   Timer ticker_;
   Duration tick_;

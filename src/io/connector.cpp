@@ -37,6 +37,7 @@ struct Mailbox {
 
 }  // namespace
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Connector::Attempt : std::enable_shared_from_this<Attempt> {
   Attempt(Loop& on, std::string where, OnConnect callback)
       : loop(on),

@@ -93,6 +93,7 @@ class Counted {
 
 }  // namespace
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Listener::State : std::enable_shared_from_this<State> {
   State(Loop& on, OnAccept callback, ListenerOptions given)
       : loop(on),

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "godwit/base/misuse.hpp"
 #include "io/loop_core.hpp"
 #include "io/reactor_fd.hpp"
 
@@ -51,7 +52,13 @@ void watch(int epoll, int fd) {
 }  // namespace
 
 Loop::Loop() : core_(std::make_unique<detail::io::LoopCore>()) {}
-Loop::~Loop() = default;
+Loop::~Loop() {
+  if (!on_loop_thread()) return;
+  detail::base::misuse(
+      "a Loop was destroyed inside one of its own callbacks; call stop() there, and destroy it "
+      "when "
+      "run() has returned");
+}
 
 std::size_t Loop::run() {
   if (!core_->begin()) return 0;

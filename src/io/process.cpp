@@ -59,6 +59,7 @@ std::string ExitStatus::text() const {
   return text;
 }
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Process::State : std::enable_shared_from_this<State> {
   State(Loop& loop, ProcessOptions given)
       : core(detail::io::core(loop)),
@@ -128,7 +129,7 @@ struct Process::State : std::enable_shared_from_this<State> {
   void close() noexcept {
     closed = true;
     done = nullptr;
-    errors->on_finished = nullptr;
+    errors->close();
     timer.cancel();
     boost::system::error_code ignored;
     pidfd.close(ignored);

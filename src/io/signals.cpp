@@ -13,6 +13,7 @@
 
 namespace godwit::inline v0 {
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Signals::State : std::enable_shared_from_this<State> {
   State(detail::io::LoopCore& loop, Function<void(int)> callback)
       : core(loop), set(loop.context.get_executor()), on_signal(std::move(callback)) {}

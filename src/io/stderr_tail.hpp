@@ -12,6 +12,7 @@
 
 namespace godwit::inline v0::detail::io {
 
+/// Shared because on_line, which may destroy the Process, is a member of it and is given views of it.
 class StderrTail final : public Stream::Handler, public std::enable_shared_from_this<StderrTail> {
  public:
   StderrTail(std::size_t most, Function<void(std::string_view)> on_line)
@@ -31,7 +32,7 @@ class StderrTail final : public Stream::Handler, public std::enable_shared_from_
   void on_end(const Result<void>&) override {
     const auto self = shared_from_this();
     finished_ = true;
-    if (on_line_ && !line_.empty()) on_line_(line_);
+    if (on_line_ && !closed_ && !line_.empty()) on_line_(line_);
     line_.clear();
     if (on_finished) std::exchange(on_finished, nullptr)();
   }
@@ -39,6 +40,12 @@ class StderrTail final : public Stream::Handler, public std::enable_shared_from_
   void on_writable() override {}
 
   bool finished() const noexcept { return finished_; }
+
+  /// The Process is gone: nothing is told any more.
+  void close() noexcept {
+    closed_ = true;
+    on_finished = nullptr;
+  }
 
   std::string_view text() const noexcept {
     return std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), most_));
@@ -60,6 +67,7 @@ class StderrTail final : public Stream::Handler, public std::enable_shared_from_
       if (whole || line_.size() == line_bytes_) {
         if (whole && line_.ends_with('\r')) line_.pop_back();
         on_line_(line_);
+        if (closed_) return;
         line_.clear();
       }
     }
@@ -71,6 +79,7 @@ class StderrTail final : public Stream::Handler, public std::enable_shared_from_
   std::string tail_;
   std::string line_;
   bool finished_ = false;
+  bool closed_ = false;
 };
 
 }  // namespace godwit::inline v0::detail::io

@@ -36,6 +36,7 @@ enum class Access : std::uint8_t {
 
 using Handler = Stream::Handler;
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Plain final : detail::io::StreamState, std::enable_shared_from_this<Plain> {
   Plain(detail::io::LoopCore& loop, Descriptor owned, Access how, bool is_socket)
       : core(loop),
@@ -405,7 +406,10 @@ Result<Stream> Stream::open(Loop& loop, Descriptor fd, Sharing sharing) {
 }
 
 void Stream::set_handler(Handler& handler) noexcept { state_->set_handler(handler); }
-void Stream::resume() { state_->resume(); }
+void Stream::resume() {
+  const auto state = state_;  // on_space() may destroy the Stream
+  state->resume();
+}
 void Stream::pause() noexcept { state_->pause(); }
 bool Stream::rest() noexcept { return state_->rest(); }
 Result<std::size_t> Stream::write_some(std::string_view bytes) { return state_->write_some(bytes); }

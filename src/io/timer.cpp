@@ -14,6 +14,7 @@ using AsioTimer =
                                       boost::asio::wait_traits<std::chrono::steady_clock>,
                                       detail::io::LoopExecutor>;
 
+/// Shared because a wait of Asio that is under way needs it until it was told the end.
 struct Timer::State : std::enable_shared_from_this<State> {
   explicit State(detail::io::LoopCore& loop) : core(loop), timer(loop.context.get_executor()) {}
 

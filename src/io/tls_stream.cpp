@@ -59,6 +59,7 @@ std::shared_ptr<const PeerCertificate> shown_certificate(SSL* ssl) {
   return certificate;
 }
 
+/// Shared because it stays, when its owner has let go of it, until its last bytes are written.
 class TlsStream final : public detail::io::StreamState,
                         public Handler,
                         public std::enable_shared_from_this<TlsStream> {

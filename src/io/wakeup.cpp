@@ -9,7 +9,7 @@
 
 namespace godwit::inline v0 {
 
-struct Wakeup::State : std::enable_shared_from_this<State> {
+struct Wakeup::State {
   State(detail::io::LoopCore& loop, Function<void()> what) : core(loop), work(std::move(what)) {}
 
   detail::io::LoopCore& core;

@@ -24,6 +24,7 @@ void send(Transport& to, std::string_view message) {
 
 }  // namespace
 
+/// Shared because `done`, which may destroy the Bridge, is told a reason that is a member of this.
 struct Bridge::State : std::enable_shared_from_this<State> {
   struct Side final : Receiver {
     void on_message(std::string_view message, std::size_t) override {

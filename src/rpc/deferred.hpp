@@ -131,6 +131,7 @@ class BytesInFlight {
   std::size_t bytes_;
 };
 
+/// Shared because the peer and a Reply, which may be on another thread, both have it.
 class DeferredCall final : public InFlight, public std::enable_shared_from_this<DeferredCall> {
  public:
   DeferredCall(std::shared_ptr<Mailbox> mailbox, std::string method, std::optional<Id> id,

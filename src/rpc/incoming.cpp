@@ -17,7 +17,7 @@ class Peer::Impl::Incoming final : public detail::Call {
       : impl_(impl),
         envelope_(envelope),
         batch_(batch),
-        context_(impl.self, envelope.method, envelope.id, envelope.params, *impl.facts,
+        context_(*impl.self, envelope.method, envelope.id, envelope.params, *impl.facts,
                  impl.user.get()) {}
   /// The same for one that middleware held, with what the layers before that know of it.
   Incoming(Impl& impl, const Envelope& envelope, const BatchPtr& batch, DeferredCall& held)

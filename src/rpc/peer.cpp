@@ -48,7 +48,8 @@ Peer::~Peer() {
   impl_->close(nullptr);
   if (impl_->busy > 0) {
     impl_->orphaned = true;
-    static_cast<void>(impl_.release());  // the last Busy on the stack deletes it
+    impl_->self = nullptr;
+    static_cast<void>(impl_.release());  // the last on the stack to leave deletes it
   }
 }
 
@@ -249,12 +250,12 @@ void Peer::Via::enter(Impl& impl, Route route) {
   if (impl.closed || impl.route == route) return;  // as always where there is one way only
   before_ = std::exchange(impl.route, route);
   impl_ = &impl;
-  ++impl.busy;
+  impl.enter();
 }
 
 void Peer::Via::leave() {
   impl_->route = before_;
-  if (--impl_->busy == 0 && impl_->orphaned) delete impl_;
+  impl_->leave();
 }
 
 Batch Peer::batch() { return Batch(*this); }

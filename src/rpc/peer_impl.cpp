@@ -63,7 +63,7 @@ void Peer::Impl::message(json::View root) {
 void Peer::Impl::after_message() {
   do {
     handle_waiting();
-    if (!closed && mailbox->has_mail()) self.process();
+    if (!closed && mailbox->has_mail()) self->process();
   } while (!waiting_messages.empty() && !closed);
 }
 
@@ -238,10 +238,10 @@ void Peer::Impl::deliver(Letter& letter) {
 
 void Peer::Impl::deliver_to(Letter& letter) {
   const Via via(*this, letter.route);
-  if (!letter.request) return self.send_notification(letter.text);
+  if (!letter.request) return self->send_notification(letter.text);
   DeferredCall& call = *letter.request;
   if (letter.on_the_way) {
-    if (!call.taken_back()) self.send_notification(letter.text);
+    if (!call.taken_back()) self->send_notification(letter.text);
     return;
   }
   if (letter.goes_on) return resume(letter.request);
@@ -340,7 +340,7 @@ void Peer::Impl::give_up(PendingCall& call, Error reason) noexcept {
   if (options.abandoned) {
     try {
       const Via via(*this, call.route);
-      options.abandoned(self, call.id, reason);
+      options.abandoned(*self, call.id, reason);
     } catch (...) {
       options.log.caught("PeerOptions::abandoned threw");
     }

@@ -30,13 +30,14 @@ struct Peer::Impl {
   using BatchPtr = std::shared_ptr<detail::BatchAnswers>;
   using DeferredPtr = std::shared_ptr<detail::DeferredCall>;
 
-  /// Keeps the inside of a peer while program code runs that may destroy the peer.
+  /// Keeps the inside of a peer while program code runs that may destroy the peer. Kept, and not
+  /// only watched, because answers that are ready and other calls are still looked at after such
+  /// code; and not by a shared_ptr, because every message does this, and an atomic count would be a
+  /// part of its cost.
   class Busy {
    public:
-    explicit Busy(Impl& impl) noexcept : impl_(impl) { ++impl_.busy; }
-    ~Busy() {
-      if (--impl_.busy == 0 && impl_.orphaned) delete &impl_;
-    }
+    explicit Busy(Impl& impl) noexcept : impl_(impl) { impl_.enter(); }
+    ~Busy() { impl_.leave(); }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
@@ -91,7 +92,7 @@ struct Peer::Impl {
 
   Impl(Peer& self_, Output& output_, std::shared_ptr<const Router> router_,
        std::shared_ptr<const PeerOptions> options_, PeerHooks hooks)
-      : self(self_),
+      : self(&self_),
         output(output_),
         router(std::move(router_)),
         shared_options(std::move(options_)),
@@ -104,8 +105,8 @@ struct Peer::Impl {
         parse_options(json::ParseOptions::from(options.limits)),
         mailbox(std::make_shared<detail::Mailbox>(std::move(hooks.wake), options.limits)) {}
 
-  Peer& self;      // dangling once orphaned, as is
-  Output& output;  // this one: not to be used when closed
+  Peer* self;      // null once orphaned
+  Output& output;  // not to be used when closed
   std::shared_ptr<const Router> router;
   std::shared_ptr<const PeerOptions> shared_options;
   const PeerOptions& options;
@@ -123,8 +124,12 @@ struct Peer::Impl {
   bool input_ended = false;  // no call can get an answer any more
   bool end_told = false;     // PeerOptions::ended was called
   bool receiving = false;
+  void enter() noexcept { ++busy; }
+  void leave() noexcept {
+    if (--busy == 0 && orphaned) delete this;
+  }
   unsigned busy = 0;
-  bool orphaned = false;  // the Peer is gone; the last Busy deletes this
+  bool orphaned = false;  // the Peer is gone; the last to leave deletes this
   Route route = 0;        // that messages take now
   struct Waiting {
     std::string text;

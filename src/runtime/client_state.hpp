@@ -31,6 +31,7 @@
 
 namespace godwit::inline v0 {
 
+/// Shared because its thread outlives the Client that is destroyed on that thread.
 struct Client::State : std::enable_shared_from_this<Client::State> {
   /// Begins a connection; `done` gets the transport, at once or later, on the loop's thread.
   using Opener = std::function<void(State& state, OnConnected done)>;
@@ -97,6 +98,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void use_next(Work work);
 
   /// A call on its way to the session and back.
+  /// Shared because it waits in the session, and again in the next one if that ended.
   template <class T, class Begin>
   struct Call : std::enable_shared_from_this<Call<T, Begin>> {
     Call(State& state_, Begin begin_, Function<void(Result<T>)> done_)

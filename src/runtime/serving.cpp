@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "default_sealer.hpp"
+#include "godwit/base/misuse.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/runtime/serve.hpp"
@@ -82,6 +83,12 @@ Serving::~Serving() {
 }
 
 Error Serving::join() {
+  if (state_->loop.on_loop_thread()) {
+    detail::base::misuse(
+        "a Serving was destroyed, or asked to join(), on its own thread, which it would have to "
+        "wait "
+        "for; call close() there");
+  }
   if (state_->thread.joinable()) state_->thread.join();
   return state_->reason;
 }

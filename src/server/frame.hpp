@@ -181,6 +181,7 @@ class Frame final : public Work, public Exchange {
 };
 
 /// A call that has left the stack: it owns its request and outlives the connection if it must.
+/// Shared because the thread that runs it, the answers it waits for and its timer each have it.
 class Late final : public LateWork, public std::enable_shared_from_this<Late> {
  public:
   Late(std::shared_ptr<Session> session, std::shared_ptr<rpc::detail::InFlight> request,

@@ -636,20 +636,19 @@ class Entrance {
         !agrees(mcp::check_params(fields(), tool->param_headers, request_.arguments))) {
       return;
     }
-    if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(*tool)) {
+    if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(tool)) {
       return;
     }
     work(tool);
   }
 
   /// For tools whose handler does not check its arguments itself.
-  bool arguments_fit(const ToolEntry& tool) {
-    const json::Validation validation = tool.check(request_.arguments);
+  bool arguments_fit(const std::shared_ptr<const ToolEntry>& tool) {
+    const json::Validation validation = tool->check(request_.arguments);
     if (validation.ok()) return true;
     json::DecodeFailure failure;
     failure.fail(validation.text());
-    const auto keep = std::shared_ptr<const Entry>(std::shared_ptr<void>(), &tool);
-    Frame(session_, call_, request_, keep).bad_arguments(failure);
+    Frame(session_, call_, request_, tool).bad_arguments(failure);
     return false;
   }
 

@@ -21,7 +21,7 @@ class Session;
 enum Change : unsigned { tools_changed = 1, prompts_changed = 2, resources_changed = 4 };
 }  // namespace detail::server
 
-struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
+struct Server::Impl {
   explicit Impl(ServerOptions options_);
 
   ServerOptions options;

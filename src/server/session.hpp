@@ -26,6 +26,7 @@
 
 namespace godwit::inline v0::detail::server {
 
+/// Shared because a call that has left the stack (Late) may outlive the connection and asks this.
 class Session final : public Service::Session, public std::enable_shared_from_this<Session> {
  public:
   Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::shared_ptr<void> user);

@@ -21,7 +21,7 @@ constexpr int tries = 16;
 Clients::Clients(Loop& loop, const Limits& limits, const Clock& clock, Function<void()> gone)
     : loop_(loop), limits_(limits), clock_(clock), gone_(std::move(gone)), timer_(loop) {}
 
-Clients::~Clients() { *self_ = nullptr; }
+Clients::~Clients() = default;
 
 Connection& Clients::add(std::unique_ptr<rpc::Transport> transport,
                          std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options,
@@ -71,20 +71,20 @@ bool Clients::make_room() {
     if (found == heard_.end() && silent_.empty()) return false;
     if (found == heard_.end()) found = silent_.begin();
   }
-  const std::shared_ptr<Clients*> self = self_;  // what is told may destroy this
+  const Lifetime::Watch self(lifetime_);  // what is told may destroy this
   found->connection.abort();
-  if (*self) move(found, State::leaving);
+  if (!self.expired()) move(found, State::leaving);
   return true;
 }
 
 /// In order, or at once if there is no memory for that.
 void Clients::close(List::iterator client) {
-  const std::shared_ptr<Clients*> self = self_;  // closing may run any code
+  const Lifetime::Watch self(lifetime_);  // closing may run any code
   move(client, State::leaving);
   try {
     client->connection.close();
   } catch (...) {
-    if (*self) client->connection.abort();
+    if (!self.expired()) client->connection.abort();
   }
 }
 
@@ -104,10 +104,10 @@ void Clients::watch() {
 
 void Clients::close_late() {
   const TimePoint now = clock_.now();
-  const std::shared_ptr<Clients*> self = self_;  // closing may run any code
+  const Lifetime::Watch self(lifetime_);  // closing may run any code
   while (!silent_.empty() && now - silent_.front().since >= limits_.first_message_time) {
     close(silent_.begin());
-    if (!*self) return;
+    if (self.expired()) return;
   }
   watch();
 }

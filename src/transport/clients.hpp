@@ -13,6 +13,7 @@
 
 #include "godwit/base/clock.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/base/lifetime.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/transport/connection.hpp"
@@ -59,7 +60,7 @@ class Clients {
   List silent_;   // by age
   List heard_;    // the one that was quiet for longest first
   List leaving_;  // on their way out
-  std::shared_ptr<Clients*> self_ = std::make_shared<Clients*>(this);  // emptied by ~Clients
+  Lifetime lifetime_;
 };
 
 }  // namespace godwit::inline v0::detail::transport

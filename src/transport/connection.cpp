@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "godwit/base/lifetime.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
 
 namespace godwit::inline v0 {
 
+/// Shared because the end has several steps that call out, and each is taken although one before it
+/// let go of the Connection. Where a message is heard there is nothing left to do then: a Watch.
 struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<State> {
   State(Loop& loop_, std::unique_ptr<rpc::Transport> transport_)
       : loop(loop_),
@@ -19,33 +22,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
           if (auto callback = std::exchange(done, nullptr)) callback(reason);
         }) {}
 
-  ~State() override {
-    if (watched) watched->gone = true;
-  }
-
-  /// Whether the State is still there after a callback: a mark on the stack, because to count a
-  /// reference for every message would cost more than looking at it.
-  struct Watch {
-    explicit Watch(State& on) noexcept : state(on), outer(on.watched) { set(on.watched, this); }
-    ~Watch() {
-      if (!gone) {
-        state.watched = outer;
-      } else if (outer) {
-        outer->gone = true;
-      }
-    }
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    /// Not inlined: g++ 12 would see the address of a local variable stored, and not that the
-    /// destructor takes it back.
-    [[gnu::noinline]] static void set(Watch*& place, Watch* watch) noexcept { place = watch; }
-    State& state;
-    Watch* const outer;
-    bool gone = false;
-  };
-
   Loop& loop;
-  Watch* watched = nullptr;
   std::unique_ptr<rpc::Transport> transport;
   Timer deadlines;
   Timer grace;
@@ -59,6 +36,7 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   bool finished = false;          // nothing more is written; what waits is on its way
   bool transport_closed = false;  // on_close() of the transport came
   bool told = false;
+  Lifetime lifetime;
 
   void start(std::shared_ptr<const rpc::Router> router, rpc::PeerOptions options) {
     options.wake = [this] { wake.signal(); };  // not once the peer has closed
@@ -95,13 +73,20 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
   }
   template <class Take>
   void hear(Take&& take) {
-    const Watch watch(*this);
+    // Not a reference for every message: to count it would cost more than to look.
+    const Lifetime::Watch watch(lifetime);
     try {
-      if (heard) heard();
-      if (!watch.gone) take();
+      if (heard) tell_heard(watch);
+      if (!watch.expired()) take();
     } catch (...) {
-      if (!watch.gone) fail();
+      if (!watch.expired()) fail();
     }
+  }
+  /// On the stack, since it may let go of the Connection that has it.
+  void tell_heard(const Lifetime::Watch& watch) {
+    Function<void()> call = std::exchange(heard, nullptr);
+    call();
+    if (!watch.expired() && !heard) heard = std::move(call);
   }
   void on_unreadable(const Error& error) override {
     survive([&] { peer->on_unreadable(error); });
@@ -163,8 +148,8 @@ struct Connection::State final : rpc::Receiver, std::enable_shared_from_this<Sta
     // A peer that reads nothing must not keep us: the same patience as for handlers.
     grace.start(peer->options().limits.eof_grace, [this] { tell(); });
     if (transport_closed) {
-      transport->when_flushed([weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->tell();
+      transport->when_flushed([self = Lifetime::Ref(lifetime, *this)] {
+        if (State* const state = self.get()) state->tell();
       });
     } else {
       transport->close();  // its on_close() follows

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/base/lifetime.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/io/wakeup.hpp"
 #include "godwit/transport/framing.hpp"
@@ -62,7 +63,6 @@ class MemoryTransport final : public rpc::Transport {
   }
 
   ~MemoryTransport() override {
-    for (Watch* watch = watched_; watch; watch = watch->outer) watch->gone = true;
     {
       const std::lock_guard lock(in_->mutex);
       in_->side = nullptr;
@@ -102,7 +102,9 @@ class MemoryTransport final : public rpc::Transport {
 
   void when_flushed(Function<void()> done) override {
     flush();
-    loop_.post(std::move(done));
+    loop_.post([self = Lifetime::Ref(lifetime_, *this), done = std::move(done)]() mutable {
+      if (self.get()) done();
+    });
   }
 
   void close() override {
@@ -115,29 +117,14 @@ class MemoryTransport final : public rpc::Transport {
   void wake() noexcept { arrived_.signal(); }
 
  private:
-  /// Whether the transport is still there after a callback.
-  struct Watch {
-    explicit Watch(MemoryTransport& on) noexcept
-        : transport(on), outer(std::exchange(on.watched_, this)) {}
-    ~Watch() {
-      if (!gone) transport.watched_ = outer;
-    }
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-
-    MemoryTransport& transport;
-    Watch* const outer;
-    bool gone = false;
-  };
-
   /// What this throws, which is the end of memory, ends the connection and nothing else.
   template <class F>
   void survive(F&& run) noexcept {
-    const Watch watch(*this);
+    const Lifetime::Watch watch(lifetime_);
     try {
       run();
     } catch (...) {
-      if (watch.gone) return;
+      if (watch.expired()) return;
       delivering_ = false;
       reading_.clear();
       gathered_.messages.clear();  // a message that is being appended ends in finish()
@@ -155,7 +142,7 @@ class MemoryTransport final : public rpc::Transport {
       std::swap(reading_, in_->waiting);
       ended = in_->ended;
     }
-    const Watch watch(*this);
+    const Lifetime::Watch watch(lifetime_);
     delivering_ = true;
     reading_.bytes.reserve(reading_.bytes.size() + FrameDecoder::padding);
     for (const auto& [begin, end] : reading_.messages) {
@@ -170,7 +157,7 @@ class MemoryTransport final : public rpc::Transport {
       } else {
         receiver_->on_message(message, reading_.bytes.capacity() - end);
       }
-      if (watch.gone) return;
+      if (watch.expired()) return;
     }
     reading_.clear();
     delivering_ = false;
@@ -213,7 +200,7 @@ class MemoryTransport final : public rpc::Transport {
   bool delivering_ = false;
   bool closed_ = false;
   const char* why_ended_ = nullptr;  // by this side
-  Watch* watched_ = nullptr;         // by those on the stack who may outlive this
+  Lifetime lifetime_;
 };
 
 void Mailbox::wake() noexcept {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <list>
-#include <new>
 #include <utility>
 
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/admit.hpp"
 #include "godwit/http/parked_request.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
@@ -62,7 +62,9 @@ struct RpcEndpoint::State {
   RpcEndpointOptions options;
   std::list<std::unique_ptr<Lane>> busy;
   std::list<std::unique_ptr<Lane>> idle;
-  std::list<std::unique_ptr<Lane>> gone;  // until nothing of them is on the stack
+  /// Until nothing of them is on the stack. Destroyed later, and not at once and watched, because
+  /// the handler that is running may be writing its answer into the buffer of its lane.
+  std::list<std::unique_ptr<Lane>> gone;
   std::list<std::unique_ptr<Undecided>> undecided;
   std::list<std::unique_ptr<Undecided>> gone_undecided;  // likewise
   std::size_t undecided_bytes = 0;
@@ -157,15 +159,13 @@ struct RpcEndpoint::Undecided {
     state.gone_undecided.splice(state.gone_undecided.end(), state.undecided, place);
     state.sweep.signal();
   }
-  void answer(http::Outcome outcome) noexcept {
+  void answer(const http::Outcome& outcome) noexcept {
     http::Exchange* const exchange = parked.take();
     if (!exchange) return;
     leave();
     try {
-      if (outcome.kind == http::Outcome::Kind::refused) return exchange->answer(outcome.refusal);
-      if (outcome.kind != http::Outcome::Kind::admitted) return exchange->respond(500, {}, {});
-      parked.request().set(std::move(outcome));
-      state.run(parked.request().view(), *exchange);
+      http::serve_decided(parked.request().view(), *exchange, outcome, state.peer.log,
+                          [&](const http::Request& admitted) { state.run(admitted, *exchange); });
     } catch (...) {
       state.peer.log.caught("a request is given up");
       exchange->abort();
@@ -354,26 +354,14 @@ void RpcEndpoint::State::run(const http::Request& request, http::Exchange& excha
 
 /// Of a stack that did not ask when it had the head.
 void RpcEndpoint::State::admit(const http::Request& request, http::Exchange& exchange) {
-  http::Decision decision;
-  if (request.access_checked) decision.set_access_checked();
-  try {
-    decide(request, decision);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (...) {
-    peer.log.caught("an admission threw");
-    return exchange.respond(500, {}, {});
-  }
-  if (ended) return exchange.abort();  // the admission destroyed the endpoint
-  if (http::PendingDecision pending = decision.pending()) {
-    return park(request, exchange, std::move(pending));
-  }
-  http::Outcome& outcome = decision.outcome();
-  if (outcome.kind == http::Outcome::Kind::refused) return exchange.answer(outcome.refusal);
-  if (outcome.kind != http::Outcome::Kind::admitted) return exchange.respond(500, {}, {});
-  http::Request admitted = request;
-  admitted.admitted = &outcome.admitted;
-  run(admitted, exchange);
+  http::PendingDecision pending = http::admit(
+      request, exchange, peer.log,
+      [&](const http::Request& head, http::Decision& decision) {
+        decide(head, decision);
+        return !ended;  // the admission may destroy the endpoint
+      },
+      [&](const http::Request& admitted) { run(admitted, exchange); });
+  if (pending) park(request, exchange, std::move(pending));
 }
 
 void RpcEndpoint::State::park(const http::Request& request, http::Exchange& exchange,
@@ -446,15 +434,16 @@ std::size_t RpcEndpoint::in_flight() const noexcept {
 }
 
 void RpcEndpoint::drain() {
-  state_->draining = true;
-  state_->idle.clear();
+  const auto state = state_;  // a handler that is told to stop may destroy the endpoint
+  state->draining = true;
+  state->idle.clear();
   // One after the other from the front to the back: stopping one may end any of them.
-  std::list<std::unique_ptr<Lane>>& busy = state_->busy;
+  std::list<std::unique_ptr<Lane>>& busy = state->busy;
   for (std::size_t most = busy.size(); most > 0 && !busy.empty(); --most) {
     busy.splice(busy.end(), busy, busy.begin());
     Lane& lane = *busy.back();
     lane.stop();
-    state_->settle(lane);
+    state->settle(lane);
   }
 }
 

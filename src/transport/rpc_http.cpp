@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/base/lifetime.hpp"
 #include "godwit/http/response.hpp"
 #include "godwit/io/timer.hpp"
+#include "godwit/io/wakeup.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
@@ -44,14 +46,13 @@ class RpcHttp final : public rpc::Transport {
         options_(options),
         client_(loop, options.client),
         patience_(loop),
-        self_(std::make_shared<RpcHttp*>(this)) {
+        settled_(loop, [this] { after_settling(); }) {
     if (url_.scheme == "ws") url_.scheme = "http";
     if (url_.scheme == "wss") url_.scheme = "https";
     if (!options_.fields.find("Accept")) options_.fields.add("Accept", "application/json");
     options_.fields.set("Accept-Encoding", "identity");
     options_.fields.set("Content-Type", "application/json");
   }
-  ~RpcHttp() override { *self_ = nullptr; }
 
   void start(rpc::Receiver& receiver) override { receiver_ = &receiver; }
   std::string& output() override { return out_; }
@@ -151,10 +152,10 @@ class RpcHttp final : public rpc::Transport {
     mine.splice(mine.end(), calls_, at);
     Call& call = mine.front();
     call.timer.cancel();
-    const std::shared_ptr<RpcHttp*> self = self_;
     if (!closing_) {
+      const Lifetime::Watch watch(lifetime_);
       deliver(call, how);
-      if (!*self) return;
+      if (watch.expired()) return;
     }
     send_more();
     settle();
@@ -210,9 +211,9 @@ class RpcHttp final : public rpc::Transport {
       }
     });
     if (!nobodys) nobodys = failure("the server answered " + status + " but not this call");
-    const std::shared_ptr<RpcHttp*> self = self_;
+    const Lifetime::Watch watch(lifetime_);
     if (any) receiver_->on_parsed(*parsed);
-    if (!*self) return;
+    if (watch.expired()) return;
     document_ = std::move(document);
     fail(call.ids, *nobodys);
   }
@@ -223,26 +224,25 @@ class RpcHttp final : public rpc::Transport {
       options_.log.warning("a message over HTTP may not have arrived: " + why.message);
       return;
     }
-    const std::shared_ptr<RpcHttp*> self = self_;
+    const Lifetime::Watch watch(lifetime_);
     for (const rpc::Id& id : ids) {
       receiver_->on_failure(id, why);
-      if (!*self || closing_) return;
+      if (watch.expired() || closing_) return;
     }
   }
 
-  void settle() {
+  void settle() noexcept {
     if (!calls_.empty() || !waiting_.empty() || !(when_flushed_ || closing_)) return;
     patience_.cancel();
-    loop_.post([self = self_] {
-      RpcHttp* const me = *self;
-      if (!me || !me->calls_.empty() || !me->waiting_.empty()) return;
-      if (me->when_flushed_) {
-        std::exchange(me->when_flushed_, nullptr)();
-        if (!*self) return;
-      }
-      if (!me->closing_ || std::exchange(me->told_, true) || !me->receiver_) return;
-      me->receiver_->on_close(error("the connection was closed here"));
-    });
+    settled_.signal();
+  }
+  void after_settling() {
+    if (!calls_.empty() || !waiting_.empty()) return;
+    const Lifetime::Watch watch(lifetime_);
+    if (auto flushed = std::exchange(when_flushed_, nullptr)) flushed();
+    if (watch.expired()) return;
+    if (!closing_ || std::exchange(told_, true) || !receiver_) return;
+    receiver_->on_close(error("the connection was closed here"));
   }
 
   Loop& loop_;
@@ -258,7 +258,8 @@ class RpcHttp final : public rpc::Transport {
   Function<void()> when_flushed_;
   bool closing_ = false;
   bool told_ = false;
-  std::shared_ptr<RpcHttp*> self_;
+  Wakeup settled_;
+  Lifetime lifetime_;
 };
 
 }  // namespace

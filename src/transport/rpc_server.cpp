@@ -32,6 +32,8 @@ struct Front {
 
 }  // namespace
 
+/// Shared because closing calls out for each connection, and goes on with the next although the
+/// server was destroyed by that.
 struct RpcServer::State : std::enable_shared_from_this<State> {
   State(Loop& loop_, std::shared_ptr<const rpc::Router> router_, rpc::PeerOptions options_)
       : loop(loop_),
@@ -204,7 +206,8 @@ bool RpcServer::make_room() { return state_->guests && state_->guests->make_room
 Result<void> RpcServer::serve_stdio(Framing framing) {
   auto transport = StdioTransport::open(state_->loop, framing, state_->options.limits);
   if (!transport) return std::move(transport).error();
-  State& s = *state_;
+  const auto state = state_;  // what is attached to a peer may destroy the server
+  State& s = *state;
   (*transport)->on_write_failure([&s](const Error& why) { s.stdio_failure = why; });
   s.clients.push_back(
       std::make_unique<Clients>(s.loop, s.options.limits, *s.options.clock, [&s] { s.close(); }));
@@ -217,8 +220,9 @@ const std::optional<Error>& RpcServer::stdio_failure() const noexcept {
 }
 
 void RpcServer::serve(std::unique_ptr<rpc::Transport> transport) {
-  if (!state_->served) state_->served = &state_->new_clients();
-  state_->add(*state_->served, std::move(transport), false);
+  const auto state = state_;  // what is attached to a peer may destroy the server
+  if (!state->served) state->served = &state->new_clients();
+  state->add(*state->served, std::move(transport), false);
 }
 
 std::size_t RpcServer::connections() const noexcept { return state_->connections(); }

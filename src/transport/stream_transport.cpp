@@ -19,34 +19,6 @@ constexpr std::string_view no_room =
 
 }  // namespace
 
-/// Whether the transport is still there after a callback: a mark on the stack, because to count a
-/// reference for every message would cost more than looking at it.
-struct StreamTransport::Watch {
-  explicit Watch(StreamTransport& on) noexcept
-      : transport(on), outer(std::exchange(on.watched_, this)) {}
-  ~Watch() {
-    if (!gone) transport.watched_ = outer;
-  }
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
-
-  StreamTransport& transport;
-  Watch* const outer;
-  bool gone = false;
-};
-
-/// Marks the time in which input is delivered.
-struct StreamTransport::Burst {
-  explicit Burst(StreamTransport& transport) noexcept : watch(transport) {
-    transport.in_burst_ = true;
-  }
-  ~Burst() {
-    if (!watch.gone) watch.transport.in_burst_ = false;
-  }
-
-  Watch watch;
-};
-
 StreamTransport::StreamTransport(Loop& loop, Stream both, Framing framing, const Limits& limits)
     : limits_(limits),
       decoder_(framing, limits),
@@ -65,9 +37,7 @@ StreamTransport::StreamTransport(Loop& loop, Stream input, Stream output, Framin
   output_->set_handler(*this);
 }
 
-StreamTransport::~StreamTransport() {
-  for (Watch* watch = watched_; watch; watch = watch->outer) watch->gone = true;
-}
+StreamTransport::~StreamTransport() = default;
 
 std::shared_ptr<const rpc::Facts> StreamTransport::facts() const {
   if (output_) return nullptr;  // pipes
@@ -89,11 +59,11 @@ void StreamTransport::start(rpc::Receiver& receiver) {
 
 template <class F>
 void StreamTransport::survive(F&& run) noexcept {
-  const Watch watch(*this);
+  const Lifetime::Watch watch(lifetime_);
   try {
     run();
   } catch (...) {
-    if (watch.gone) return;
+    if (watch.expired()) return;
     drop_output();
     reason_.message = "out of memory";  // short enough to need none
     if (phase_ != Phase::closed) phase_ = Phase::closing;
@@ -124,7 +94,11 @@ void StreamTransport::on_data(std::size_t size) {
 void StreamTransport::pump() {
   using Event = FrameDecoder::Event;
   if (in_burst_) return;  // a handler that runs the loop inside itself
-  const Burst burst(*this);
+  const Lifetime::Watch watch(lifetime_);
+  in_burst_ = true;
+  const Rollback leave([&] {
+    if (!watch.expired()) in_burst_ = false;
+  });
   while (!(paused_ && phase_ == Phase::open)) {  // if paused, the rest waits in the decoder
     const Event event = decoder_.next();
     if (event == Event::none) break;
@@ -136,7 +110,7 @@ void StreamTransport::pump() {
       // Also before giving up: the peer is told why.
       receiver_->on_unreadable(decoder_.error());
     }
-    if (burst.watch.gone) return;
+    if (watch.expired()) return;
     if (event == Event::fatal) {
       end(decoder_.error(), Phase::closing);
       break;
@@ -158,9 +132,9 @@ void StreamTransport::count_input() noexcept {
 void StreamTransport::give_way() noexcept {
   survive([&] {
     if (phase_ != Phase::open) return;
-    const Watch watch(*this);
+    const Lifetime::Watch watch(lifetime_);
     receiver_->on_unreadable(rpc::internal_error(std::string(no_room)));
-    if (!watch.gone && phase_ == Phase::open) end(error(std::string(no_room)), Phase::closing);
+    if (!watch.expired() && phase_ == Phase::open) end(error(std::string(no_room)), Phase::closing);
   });
 }
 
@@ -252,9 +226,9 @@ void StreamTransport::written() {
   if (paused_ && unsent() <= limits_.output_queue_bytes / 2) {
     paused_ = false;
     if (phase_ == Phase::open) {
-      const Watch watch(*this);
+      const Lifetime::Watch watch(lifetime_);
       pump();
-      if (watch.gone) return;
+      if (watch.expired()) return;
       if (phase_ == Phase::open && !paused_) input_.resume();
     }
   }
@@ -325,13 +299,13 @@ void StreamTransport::settle() noexcept {
 
 void StreamTransport::after_settling() {
   if (unsent() > 0) return;
-  const Watch watch(*this);
+  const Lifetime::Watch watch(lifetime_);
   if (write_error_) {
     if (auto failed = std::exchange(write_failure_, nullptr)) failed(*write_error_);
   }
-  if (watch.gone) return;
+  if (watch.expired()) return;
   if (Function<void()> call = std::exchange(when_flushed_, nullptr)) call();
-  if (watch.gone) return;
+  if (watch.expired()) return;
   if (phase_ != Phase::ended && phase_ != Phase::closing) return;
   if (std::exchange(phase_, Phase::closed) == Phase::closing) {
     out_stream().shutdown_write();
@@ -340,7 +314,7 @@ void StreamTransport::after_settling() {
   try {
     on_closing(std::move(reason_));
   } catch (...) {
-    if (!watch.gone) tell_closed(reason_);
+    if (!watch.expired()) tell_closed(reason_);
   }
 }
 

@@ -28,17 +28,6 @@ std::string goodbye(std::uint16_t code, std::string_view words) {
 
 }  // namespace
 
-/// Marks the time in which input is delivered, and notices if the transport is destroyed in it.
-struct WebSocketTransport::Burst {
-  explicit Burst(WebSocketTransport& transport) : owner(&transport) { transport.burst_ = this; }
-  ~Burst() {
-    if (owner) owner->burst_ = nullptr;
-  }
-  bool alive() const noexcept { return owner != nullptr; }
-
-  WebSocketTransport* owner;
-};
-
 WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide side,
                                        std::string_view rest, const WebSocketOptions& options,
                                        std::string protocol)
@@ -52,8 +41,7 @@ WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide 
       protocol_(std::move(protocol)),
       side_(side),
       settled_(loop, [this] { after_settling(); }),
-      held_back_(loop, [this] { survive([&] { pump(); }); }),
-      self_(std::make_shared<WebSocketTransport*>(this)) {
+      held_back_(loop, [this] { survive([&] { pump(); }); }) {
   stream_.set_handler(*this);
   while (!rest.empty()) {
     const std::span<char> space = decoder_.prepare();
@@ -64,10 +52,7 @@ WebSocketTransport::WebSocketTransport(Loop& loop, Stream stream, WebSocketSide 
   }
 }
 
-WebSocketTransport::~WebSocketTransport() {
-  *self_ = nullptr;
-  if (burst_) burst_->owner = nullptr;
-}
+WebSocketTransport::~WebSocketTransport() = default;
 
 Result<std::unique_ptr<WebSocketTransport>> WebSocketTransport::accept(
     Loop& loop, Stream stream, const http::Request& request, std::string_view rest,
@@ -108,11 +93,11 @@ void WebSocketTransport::start(rpc::Receiver& receiver) {
 
 template <class F>
 void WebSocketTransport::survive(F&& run) noexcept {
-  const std::shared_ptr<WebSocketTransport*> self = self_;
+  const Lifetime::Watch watch(lifetime_);
   try {
     run();
   } catch (...) {
-    if (!*self) return;
+    if (watch.expired()) return;
     drop_output();
     silence_.cancel();
     reason_.message = "out of memory";  // short enough to need none
@@ -140,15 +125,19 @@ void WebSocketTransport::on_data(std::size_t size) {
 }
 
 void WebSocketTransport::pump() {
-  if (burst_) return;  // a handler that runs the loop inside itself
-  Burst burst(*this);
+  if (in_burst_) return;  // a handler that runs the loop inside itself
+  const Lifetime::Watch watch(lifetime_);
+  in_burst_ = true;
+  const Rollback leave([&] {
+    if (!watch.expired()) in_burst_ = false;
+  });
   while (!(paused_ && phase_ == Phase::open)) {  // if paused, the rest waits in the decoder
     const Event event = decoder_.next();
     if (event == Event::none) break;
     handle(event);
-    if (!burst.alive()) return;
+    if (watch.expired()) return;
   }
-  burst_ = nullptr;
+  in_burst_ = false;
   write_out();
   if (phase_ == Phase::closing && !end_seen_) stream_.resume();
   if (end_seen_ && !paused_ && phase_ == Phase::open) {
@@ -307,7 +296,7 @@ void WebSocketTransport::write_soon(std::size_t waiting) {
     return break_off(error("the other side does not read: " + std::to_string(waiting) +
                            " bytes are waiting for it; the connection is closed"));
   }
-  if (!burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
+  if (!in_burst_ || unsent() > std::min(OutputBuffer::early_write, limits_.output_queue_bytes))
     write_out();
 }
 
@@ -392,9 +381,9 @@ void WebSocketTransport::written() {
   if (paused_ && unsent() <= limits_.output_queue_bytes / 2) {
     paused_ = false;
     if (phase_ == Phase::open) {
-      const std::shared_ptr<WebSocketTransport*> self = self_;
+      const Lifetime::Watch watch(lifetime_);
       pump();
-      if (!*self) return;
+      if (watch.expired()) return;
       if (phase_ == Phase::open && !paused_) stream_.resume();
     }
   }
@@ -446,7 +435,7 @@ void WebSocketTransport::start_closing(Error reason, std::uint16_t code, std::st
     drop_output();
     settle();
   });
-  if (burst_) return;  // pump() goes on with it; until then a message may still be looked at
+  if (in_burst_) return;  // pump() goes on with it; until then a message may still be looked at
   write_out();
   // The goodbye of the other side is to be read, or at least its end: closing with bytes unread
   // would make the system throw away what was written last.
@@ -485,10 +474,10 @@ void WebSocketTransport::settle() noexcept {
 }
 
 void WebSocketTransport::after_settling() {
-  const std::shared_ptr<WebSocketTransport*> self = self_;
+  const Lifetime::Watch watch(lifetime_);
   if (when_flushed_ && unsent() == 0) {
     std::exchange(when_flushed_, nullptr)();
-    if (!*self) return;
+    if (watch.expired()) return;
   }
   if (!over()) return;
   if (std::exchange(phase_, Phase::closed) == Phase::closing || write_failed_) {

@@ -8,12 +8,13 @@
 #include "godwit/transport/websocket.hpp"
 #include "http/authorizer_question.hpp"
 #include "http/dial.hpp"
+#include "http/run_step.hpp"
 #include "websocket_handshake.hpp"
 
 namespace godwit::inline v0 {
 
-/// First the connection, then the handshake on it. Holds itself while it is under way, so that the
-/// program may destroy the connector in `done`.
+/// First the connection, then the handshake on it. Shared because the stream that brings the outcome
+/// is a member of it, and the program may destroy the connector when it is told.
 struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_from_this<State> {
   State(Loop& loop_, const http::Url& url_, OnConnected done_,
         const WebSocketConnectOptions& options_)
@@ -25,7 +26,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         parser(options_.websocket.limits),
         key(detail::transport::websocket_key()),
         drop_stream(loop_, [this] { stream.reset(); }),
-        again(loop_, [this] { survive([&] { begin(); }); }) {}
+        again(loop_, [this] { http::run_step(*this, [&] { begin(); }); }) {}
 
   Loop& loop;
   http::Url url;
@@ -53,17 +54,8 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   };
   std::optional<Authorization> authorization;
 
-  /// Runs something of this attempt from the loop. The end of memory is its outcome.
-  template <class F>
-  void survive(F&& run) {
-    const auto self = shared_from_this();
-    try {
-      run();
-    } catch (const std::bad_alloc&) {
-      if (over) throw;                            // by whoever was told the outcome
-      finish(Error{.message = "out of memory"});  // short enough to need none
-    }
-  }
+  bool is_over() const noexcept { return over; }
+  void fail(Error why) { finish(std::move(why)); }
 
   void start() {
     ConnectOptions& connect = options.connect;
@@ -101,7 +93,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
                          .limits = options.websocket.limits};
     dial.emplace(loop, url, std::move(to), [weak = weak_from_this()](Result<Stream> connection) {
       const auto self = weak.lock();
-      if (self) self->survive([&] { self->connected(std::move(connection)); });
+      if (self) http::run_step(*self, [&] { self->connected(std::move(connection)); });
     });
   }
 
@@ -110,7 +102,9 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
     stream.emplace(*std::move(connection));
     stream->set_handler(*this);
     timer.start(options.websocket.limits.ws_handshake_time, [this] {
-      survive([&] { finish(error("the server did not answer the WebSocket handshake in time")); });
+      http::run_step(*this, [&] {
+        finish(error("the server did not answer the WebSocket handshake in time"));
+      });
     });
     parser.begin("GET");
     write();
@@ -141,7 +135,9 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
         [&](http::AuthorizerReply<http::Fields> reply, std::stop_token stop) {
           options.authorizer->authorize(described(std::move(stop)), std::move(reply));
         },
-        [this](Result<http::Fields> given) { survive([&] { take_fields(std::move(given)); }); });
+        [this](Result<http::Fields> given) {
+          http::run_step(*this, [&] { take_fields(std::move(given)); });
+        });
   }
 
   void take_fields(Result<http::Fields> given) {
@@ -191,7 +187,7 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
               std::move(reply));
         },
         [this](Result<http::AfterRefusal> decision) {
-          survive([&] { take_decision(std::move(decision)); });
+          http::run_step(*this, [&] { take_decision(std::move(decision)); });
         });
   }
 
@@ -236,23 +232,23 @@ struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_fro
   }
 
   void on_writable() override {
-    survive([&] { write(); });
+    http::run_step(*this, [&] { write(); });
   }
   std::span<char> on_space() override {
     static thread_local char discarded[4096];
     std::span<char> space;
-    survive([&] { space = parser.prepare(); });
+    http::run_step(*this, [&] { space = parser.prepare(); });
     return space.empty() ? discarded : space;
   }
   void on_data(std::size_t size) override {
     if (deaf()) return;
-    survive([&] {
+    http::run_step(*this, [&] {
       parser.commit(size);
       pump();
     });
   }
   void on_end(const Result<void>& how) override {
-    survive([&] { take_end(how); });
+    http::run_step(*this, [&] { take_end(how); });
   }
 
   void pump() {

@@ -1,11 +1,13 @@
 #include "godwit/web/blocking_endpoint.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "godwit/base/misuse.hpp"
 #include "godwit/base/rollback.hpp"
 
 namespace godwit::inline v0 {
@@ -132,7 +134,21 @@ struct BlockingEndpoint::State {
     lock.lock();
   }
 
+  /// A thread that is in handle(). A handler that runs there cannot destroy what it has to return
+  /// to.
+  class Inside {
+   public:
+    explicit Inside(State& state) noexcept : state_(state) { ++state_.inside; }
+    ~Inside() { --state_.inside; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    State& state_;
+  };
+
   const Clock* clock;
+  std::atomic<unsigned> inside = 0;
   std::mutex mutex;  // around the endpoint
   Bell bell;
   Endpoint endpoint;
@@ -140,10 +156,17 @@ struct BlockingEndpoint::State {
 
 BlockingEndpoint::BlockingEndpoint(Service& service, EndpointOptions options)
     : state_(std::make_unique<State>(service, std::move(options))) {}
-BlockingEndpoint::~BlockingEndpoint() = default;
+BlockingEndpoint::~BlockingEndpoint() {
+  if (state_->inside == 0) return;
+  detail::base::misuse(
+      "a BlockingEndpoint was destroyed while a thread was in handle(); wait until every handle() "
+      "has "
+      "returned, and do not destroy it in a handler");
+}
 
 http::Response BlockingEndpoint::handle(const http::Request& request, Duration most) {
   State& s = *state_;
+  const State::Inside inside(s);
   std::unique_lock lock(s.mutex);
   Waiting waiting(s.bell);
   const auto leave = s.leaving(lock, waiting);
@@ -169,6 +192,7 @@ http::Response BlockingEndpoint::handle(const http::Request& request, Duration m
 http::Response BlockingEndpoint::handle(const http::Request& request, const Head& head,
                                         const Piece& piece) {
   State& s = *state_;
+  const State::Inside inside(s);
   std::unique_lock lock(s.mutex);
   Waiting waiting(s.bell);
   const auto leave = s.leaving(lock, waiting);

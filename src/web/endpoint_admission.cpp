@@ -1,9 +1,9 @@
 // Who may call an Endpoint: Host and Origin, and then the admission, if there is one.
-#include <new>
 #include <utility>
 
 #include "endpoint_impl.hpp"
 #include "godwit/base/rollback.hpp"
+#include "godwit/http/admit.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
 #include "undecided.hpp"
@@ -14,7 +14,6 @@ namespace godwit::inline v0 {
 using detail::web::json_type;
 using detail::web::retry_later;
 using detail::web::Undecided;
-using Kind = http::Outcome::Kind;
 
 namespace {
 
@@ -49,34 +48,14 @@ void Endpoint::Impl::decide(const http::Request& head, http::Decision& decision)
 
 void Endpoint::Impl::handle(const http::Request& request, http::Exchange& exchange) {
   if (request.admitted) return serve(request, exchange);
-  http::Decision decision;
-  if (request.access_checked) decision.set_access_checked();
-  try {
-    decide(request, decision);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (...) {
-    log.caught("an admission threw");
-    return exchange.respond(500, {}, {});
-  }
-  if (orphaned) return exchange.abort();  // the admission destroyed the Endpoint
-  if (http::PendingDecision pending = decision.pending()) {
-    return park(request, exchange, std::move(pending));
-  }
-  go_on(request, exchange, decision.outcome());
-}
-
-void Endpoint::Impl::go_on(const http::Request& request, http::Exchange& exchange,
-                           const http::Outcome& outcome) {
-  if (outcome.kind == Kind::refused) return exchange.answer(outcome.refusal);
-  if (outcome.kind != Kind::admitted) {
-    log.limited(LogLevel::error, "an admission said nothing about a request");
-    return exchange.respond(500, {}, {});
-  }
-  http::Request admitted = request;
-  admitted.access_checked = true;
-  admitted.admitted = &outcome.admitted;
-  serve(admitted, exchange);
+  http::PendingDecision pending = http::admit(
+      request, exchange, log,
+      [&](const http::Request& head, http::Decision& decision) {
+        decide(head, decision);
+        return !orphaned;  // the admission may destroy the Endpoint
+      },
+      [&](const http::Request& admitted) { serve(admitted, exchange); });
+  if (pending) park(request, exchange, std::move(pending));
 }
 
 void Endpoint::Impl::park(const http::Request& request, http::Exchange& exchange,
@@ -121,7 +100,8 @@ void Endpoint::Impl::answer(std::unique_ptr<Undecided> request,
   http::Exchange* const exchange = request->parked.take();
   if (!exchange) return;
   try {
-    go_on(request->parked.request().view(), *exchange, outcome);
+    http::serve_decided(request->parked.request().view(), *exchange, outcome, log,
+                        [&](const http::Request& admitted) { serve(admitted, *exchange); });
   } catch (...) {
     log.caught("a request is given up");
     exchange->abort();

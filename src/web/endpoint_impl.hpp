@@ -145,8 +145,6 @@ struct Endpoint::Impl {
 
   /// Whether the request may go on.
   void decide(const http::Request& head, http::Decision& decision);
-  /// What came of it: serves the request, or refuses it.
-  void go_on(const http::Request& request, http::Exchange& exchange, const http::Outcome& outcome);
   void park(const http::Request& request, http::Exchange& exchange, http::PendingDecision pending);
   /// The request of this number is not waited for any more; null if there is none.
   std::unique_ptr<detail::web::Undecided> unpark(std::uint64_t number) noexcept;
@@ -162,7 +160,8 @@ struct Endpoint::Impl {
 
   /// A call from outside, on the stack. Code of the program may run in it that calls again, or
   /// destroys the Endpoint; what ends meanwhile is put away when the outermost call is over,
-  /// whether it returns or throws.
+  /// whether it returns or throws. Kept, and not only watched, because the conversation that called
+  /// out goes on with its streams; a count and not a shared_ptr, because every request does this.
   class Entered {
    public:
     explicit Entered(Impl& impl) noexcept : impl_(impl) { ++impl_.depth; }

@@ -45,6 +45,7 @@ struct Received {
   bool is_stream() const noexcept;
 };
 
+/// Shared because what is handed on are views of its buffers, and whoever gets them may end it.
 class Reception : public std::enable_shared_from_this<Reception> {
  public:
   explicit Reception(HttpTransport::Impl& core);

@@ -44,6 +44,7 @@ class ThreadPlaces final : public SessionPlaces {
   const std::size_t here_;
 };
 
+/// Shared because two threads have it, and neither knows when the other is done with it.
 class Relay final : public http::Exchange,
                     private http::Exchange::Owner,
                     public std::enable_shared_from_this<Relay> {

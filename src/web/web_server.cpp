@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "endpoint_impl.hpp"
+#include "godwit/base/lifetime.hpp"
+#include "godwit/base/misuse.hpp"
 #include "godwit/http/mux.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
@@ -28,10 +30,6 @@ struct Share {
         wake(loop_, [this] { endpoint->process(); }),
         arm_again(loop_, [this] { arm(); }),
         begin_drain(loop_, [this] { drain(); }) {}
-  ~Share() {
-    *self = nullptr;
-    http.reset();  // its connections call the endpoint
-  }
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
@@ -42,9 +40,9 @@ struct Share {
     const Duration wait = std::max<Duration>(*next - clock->now(), Duration::zero());
     try {
       timer.start(wait, [this] {
-        const std::shared_ptr<Share*> alive = self;
+        const Lifetime::Watch watch(lifetime);
         endpoint->expire(clock->now());
-        if (*alive) arm();
+        if (!watch.expired()) arm();
       });
     } catch (...) {  // no memory for a moment; nobody may be forgotten for that
       arm_again.signal();
@@ -52,20 +50,20 @@ struct Share {
   }
 
   void drain() noexcept {
-    const std::shared_ptr<Share*> alive = self;
+    const Lifetime::Watch watch(lifetime);
     try {
       endpoint->drain();
-      if (!*alive) return;
+      if (watch.expired()) return;
       draining = sockets ? 2 : 1;
       const auto one_done = [this] {
         if (--draining == 0) drained();
       };
       http->drain(one_done, drain_time);
-      if (!*alive || !sockets) return;
+      if (watch.expired() || !sockets) return;
       sockets->on_closed(one_done);
       sockets->close();
     } catch (...) {  // no memory for a moment
-      if (*alive) begin_drain.signal();
+      if (!watch.expired()) begin_drain.signal();
     }
   }
 
@@ -75,15 +73,15 @@ struct Share {
   Wakeup wake;
   Wakeup arm_again;
   Wakeup begin_drain;
-  Duration drain_time{};                                          // with
-  std::function<void()> drained;                                  // set before it is signalled
-  std::shared_ptr<Share*> self = std::make_shared<Share*>(this);  // emptied by ~Share
-  int draining = 0;                                               // parts that are
-  std::vector<std::shared_ptr<http::Handler>> handlers;           // of the program
+  Duration drain_time{};                                 // with
+  std::function<void()> drained;                         // set before it is signalled
+  int draining = 0;                                      // parts that are
+  std::vector<std::shared_ptr<http::Handler>> handlers;  // of the program
   std::optional<Endpoint> endpoint;
   std::optional<RpcServer> sockets;  // if WebSockets are taken
   std::optional<http::Mux> mux;
-  std::optional<http::HttpServer> http;
+  std::optional<http::HttpServer> http;  // goes before the others: its connections call them
+  Lifetime lifetime;
 };
 
 }  // namespace
@@ -106,6 +104,13 @@ struct WebServer::State {
   Wakeup tell_drained;
 
   ~State() {
+    for (const auto& loop : loops) {
+      if (!loop->on_loop_thread()) continue;
+      detail::base::misuse(
+          "a WebServer was destroyed on a thread of its own, which it would have to wait for; do "
+          "it "
+          "on the thread of its loop (Loop::post)");
+    }
     for (const auto& loop : loops) loop->stop();
     for (std::thread& thread : threads) thread.join();
     for (const auto& share : shares) share->http.reset();

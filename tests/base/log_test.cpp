@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -160,6 +161,20 @@ TEST(Log, ASinkMayLogItself) {
   });
   log.limited(LogLevel::warning, "once");
   EXPECT_EQ(lines, 3);
+}
+
+TEST(Log, ASinkMayDestroyItsLog) {
+  for (const bool limited : {false, true}) {
+    std::unique_ptr<Log> log;
+    int lines = 0;
+    log = std::make_unique<Log>([&, here = std::make_shared<int>(1)](LogLevel, std::string_view) {
+      log.reset();
+      EXPECT_EQ(*here, 1);
+      ++lines;
+    });
+    limited ? log->limited(LogLevel::warning, "last words") : log->warning("last words");
+    EXPECT_EQ(lines, 1);
+  }
 }
 
 TEST(Log, WhatIsCaughtDoesNotFloodEither) {

@@ -76,6 +76,20 @@ TEST(MemoryPair, DestroyingOneSideClosesTheOther) {
   EXPECT_EQ(at_a.closed, 1);
 }
 
+TEST(MemoryPair, WhoWaitsUntilEverythingIsWrittenIsNotToldOnceItIsDestroyed) {
+  Loop loop;
+  auto [a, b] = godwit::memory_pair(loop);
+  bool told = false;
+  a->when_flushed([&] { told = true; });
+  a.reset();
+  loop.run();
+  EXPECT_FALSE(told);
+  b->when_flushed([&] { told = true; });
+  EXPECT_FALSE(told);
+  loop.run();
+  EXPECT_TRUE(told);
+}
+
 TEST(MemoryPair, KeepsTheLimit) {
   Loop loop;
   godwit::Limits limits;

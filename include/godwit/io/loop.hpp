@@ -1,6 +1,7 @@
 // Loop: the event loop that timers, streams, processes and sockets run on.
 //
-// Owner: the program. A Loop outlives everything made on it.
+// Owner: the program. A Loop outlives everything made on it, and its own callbacks: destroying it
+// inside one ends the program with a message.
 // Threads: one thread at a time drives it (run, run_for, poll); only post() and stop() may be
 // called from any thread. Callbacks run on the driving thread.
 //

@@ -31,7 +31,8 @@ namespace godwit::inline v0 {
 GODWIT_API int serve(Server& server, int argc, char** argv);
 
 /// One connection, served by a thread of its own. Handlers that run when the client goes are waited
-/// for.
+/// for; so a handler of it can close() it, but to destroy it or to join() it there ends the program
+/// with a message.
 class GODWIT_API Serving {
  public:
   ~Serving();

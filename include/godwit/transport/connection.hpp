@@ -1,9 +1,8 @@
 // Connection: a Peer on a Transport, driven by a Loop. Joins what the protocol core leaves to its
 // host: bytes, deadlines, and answers that come from other threads.
 //
-// Owner: whoever made it; it may be destroyed at any time on the loop's thread except inside one of
-// its own callbacks (post the destruction to the loop instead). Threads: the one that drives the
-// loop.
+// Owner: whoever made it; it may be destroyed at any time on the loop's thread, also inside one of
+// its own callbacks. Threads: the one that drives the loop.
 #pragma once
 
 #include <memory>

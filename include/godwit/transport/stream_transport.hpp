@@ -22,6 +22,7 @@
 
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/base/lifetime.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/io/loop.hpp"
 #include "godwit/io/output_buffer.hpp"
@@ -85,8 +86,6 @@ class GODWIT_API StreamTransport : public rpc::Transport,
     closing,  // close() was called; what waits is being written
     closed,   // on_closing() was called; perhaps late answers are still written
   };
-  struct Watch;
-  struct Burst;
 
   std::span<char> on_space() override;
   void on_data(std::size_t size) override;
@@ -136,8 +135,8 @@ class GODWIT_API StreamTransport : public rpc::Transport,
   Function<void()> when_flushed_;
   Function<void(const Error&)> write_failure_;
   Wakeup settled_;
-  Wakeup held_back_;          // messages that were held back, and the end
-  Watch* watched_ = nullptr;  // by those on the stack who may outlive this
+  Wakeup held_back_;  // messages that were held back, and the end
+  Lifetime lifetime_;
 };
 
 }  // namespace godwit::inline v0

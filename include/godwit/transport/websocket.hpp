@@ -32,6 +32,7 @@
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/function.hpp"
+#include "godwit/base/lifetime.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/http/fields.hpp"
@@ -111,7 +112,6 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport,
     closing,  // one side has said goodbye
     closed,   // on_close() was called
   };
-  struct Burst;
 
   std::span<char> on_space() override;
   void on_data(std::size_t size) override;
@@ -177,10 +177,10 @@ class GODWIT_API WebSocketTransport final : public rpc::Transport,
   Error reason_;
   Function<void()> when_flushed_;
   Wakeup settled_;
-  Wakeup held_back_;                           // messages that were held back
-  bool discarding_ = false;                    // what is being read is thrown away
-  Burst* burst_ = nullptr;                     // set while input is being delivered
-  std::shared_ptr<WebSocketTransport*> self_;  // emptied by the destructor, for posted work
+  Wakeup held_back_;         // messages that were held back
+  bool discarding_ = false;  // what is being read is thrown away
+  bool in_burst_ = false;    // input is being delivered
+  Lifetime lifetime_;
 };
 
 struct WebSocketConnectOptions {

@@ -1,7 +1,8 @@
 // BlockingEndpoint: an Endpoint for HTTP stacks that give every request a thread: a web framework
 // that a program already has. handle() takes a request and gives the response.
 //
-// Owner: the program; the server outlives it, and every handle() returns before it is destroyed.
+// Owner: the program; the server outlives it, and every handle() returns before it is destroyed: a
+// handler that destroys it ends the program with a message.
 // Threads: any number may be in handle() at once. Whoever waits there drives the endpoint; plain
 // handlers of one BlockingEndpoint run one at a time, those marked blocking() do not hold it up.
 #pragma once

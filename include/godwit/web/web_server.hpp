@@ -3,8 +3,9 @@
 // them; what arrives elsewhere is handed over.
 //
 // Owner: the program; the Service and the Loop outlive it. Destroying it breaks off what is under
-// way; drain() is the polite way. Threads: the one that drives the loop. With several threads,
-// handlers run on any of them.
+// way; drain() is the polite way. It may be destroyed by what it calls on the thread of the loop.
+// Threads: the one that drives the loop. With several threads, handlers run on any of them; those
+// that run on one of the others cannot destroy it: that ends the program with a message.
 #pragma once
 
 #include <chrono>
