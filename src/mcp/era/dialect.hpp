@@ -4,60 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 
 #include "godwit/base/export.hpp"
+#include "operation.hpp"
 
 namespace godwit::inline v0::mcp {
-
-/// What a message wants, whatever it is called on the wire.
-enum class Operation : std::uint8_t {
-  // Asked of a server.
-  initialize,
-  ping,
-  discover,
-  list_tools,
-  call_tool,
-  list_resources,
-  list_templates,
-  read_resource,
-  subscribe,
-  unsubscribe,
-  list_prompts,
-  get_prompt,
-  complete,
-  set_level,
-  listen,
-  // Told to a server.
-  initialized,
-  cancelled,
-  progress,
-  roots_changed,
-  // Asked of a client.
-  create_message,
-  list_roots,
-  elicit,
-  // Told to a client.
-  log_message,
-  tools_changed,
-  prompts_changed,
-  resources_changed,
-  resource_updated,
-  elicitation_complete,
-  acknowledged,
-};
-
-enum class Side : std::uint8_t { client, server, both };
-
-/// One row of an era's table. A method that is not in the table does not exist in that era.
-struct Method {
-  std::string_view name;
-  Operation operation;
-  Side receiver;
-  bool notification;
-};
 
 struct Dialect {
   std::string_view revision;
