@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "era/codec.hpp"
 #include "era/dialect.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/mcp/capabilities.hpp"
@@ -39,19 +40,6 @@ inline void write_implementation(json::Writer& writer, const Implementation& val
   json::write(writer, fitted(value, dialect));
 }
 
-/// Text content, straight from the text.
-inline void write_text_content(json::Writer& writer, std::string_view text) {
-  writer.raw_key(R"({"type":"text","text":)");
-  writer.value(text);
-  writer.end_object();
-}
-/// The member "content" of a result that is one text.
-inline void write_only_text(json::Writer& writer, std::string_view text) {
-  writer.raw_key(R"("content":[{"type":"text","text":)");
-  writer.value(text);
-  writer.end_object();
-  writer.end_array();
-}
 GODWIT_API void write_contents(json::Writer& writer, const std::vector<Content>& contents,
                                const Dialect& dialect);
 

@@ -1,5 +1,5 @@
-// Operation: what a message wants, whatever an era calls it; and the rows of the tables in which the
-// eras give them their names.
+// Operation: what a message wants, whatever an era calls it; and the rows of the tables in which
+// the eras give them their names.
 #pragma once
 
 #include <cstdint>

@@ -11,15 +11,9 @@
 #include "godwit/mcp/capabilities.hpp"
 #include "godwit/mcp/implementation.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "messages.hpp"
 
 namespace godwit::inline v0::mcp {
-
-/// What a client said when it came.
-struct Handshake {
-  const Dialect* dialect = nullptr;
-  ClientCapabilities capabilities{};
-  Implementation client{};
-};
 
 /// The params of `initialize`. A revision we do not speak is answered with one that we do.
 GODWIT_API Result<Handshake> read_initialize(json::View params);

@@ -56,29 +56,6 @@ bool is_stateless(json::View meta) noexcept {
   return static_cast<bool>(meta.find(meta_key::protocol_version));
 }
 
-RequestFacts find_facts(json::View meta) noexcept {
-  RequestFacts facts;
-  const auto fact_called = [&](std::string_view key) -> json::View* {
-    const auto is = [&](std::string_view known) { return json::detail::same_name(key, known); };
-    if (is(meta_key::protocol_version)) return &facts.revision;
-    if (is(meta_key::client_capabilities)) return &facts.capabilities;
-    if (is(meta_key::client_info)) return &facts.client;
-    if (is(meta_key::log_level)) return &facts.wanted_level;
-    return nullptr;
-  };
-  json::detail::NameFilter others;
-  for (const auto [key, value] : meta.members()) {
-    detail::base::count_work(1);
-    if (json::View* const fact = fact_called(key)) {
-      facts.may_have_twins |= static_cast<bool>(*fact);
-      *fact = value;
-    } else {
-      facts.may_have_twins |= others.maybe_seen(key);
-    }
-  }
-  return facts;
-}
-
 std::optional<Error> check_facts(RequestFacts& facts, const rpc::HeaderFields* fields) {
   std::optional<std::string_view> field;
   if (fields) {

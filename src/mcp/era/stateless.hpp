@@ -11,6 +11,7 @@
 #include "godwit/json/view.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/mcp/notification.hpp"
+#include "messages.hpp"
 #include "stateless_headers.hpp"
 
 namespace godwit::inline v0::mcp {
@@ -31,24 +32,11 @@ inline constexpr std::int64_t missing_capability = -32021;
 inline constexpr std::int64_t unsupported_version = -32022;
 }  // namespace code
 
-/// What a request says about its sender in its _meta. Views into the request.
-struct RequestFacts {
-  json::View revision{};  // every request of the stateless era has one
-  json::View capabilities{};
-  json::View client{};
-  json::View wanted_level{};  // as it came
-  std::optional<LoggingLevel> log_level{};
-  /// Two members of the _meta may have the same name; View::duplicate_key() knows.
-  bool may_have_twins = false;
-};
-
 /// Does this _meta belong to a request of the stateless era?
 GODWIT_API bool is_stateless(json::View meta) noexcept;
 inline bool is_stateless(const RequestFacts& facts) noexcept {
   return static_cast<bool>(facts.revision);
 }
-/// Finds them in one walk over the _meta, which may be absent.
-GODWIT_API RequestFacts find_facts(json::View meta) noexcept;
 /// Why a request of the stateless era cannot be served. If the carrier has fields, the revision
 /// must stand there, too.
 GODWIT_API std::optional<Error> check_facts(RequestFacts& facts,

@@ -47,16 +47,6 @@ bool is_client_fact(std::string_view key) noexcept {
          key == meta_key::client_info;
 }
 
-Implementation read_implementation(json::View view) {
-  Implementation out;
-  json::DecodeFailure failure;
-  if (json::read(view, out, failure)) return out;
-  out = {};
-  if (const auto name = view.find("name").as_string()) out.name = *name;
-  if (const auto version = view.find("version").as_string()) out.version = *version;
-  return out;
-}
-
 Result<Welcome> read_discover_result(json::View result, const Dialect& asked) {
   struct Discovered {
     std::vector<std::string> supportedVersions{};
@@ -115,10 +105,6 @@ Duration time_to_live(json::View result) noexcept {
   const std::int64_t most =
       std::chrono::duration_cast<std::chrono::milliseconds>(longest_life).count();
   return std::chrono::milliseconds(std::min(*ms, most));
-}
-
-json::View subscription_of(json::View params) noexcept {
-  return params.find("_meta").find(meta_key::subscription_id);
 }
 
 }  // namespace godwit::inline v0::mcp

@@ -8,24 +8,16 @@
 #include <vector>
 
 #include "dialect.hpp"
+#include "eras.hpp"
 #include "godwit/base/clock.hpp"
 #include "godwit/base/error.hpp"
 #include "godwit/base/result.hpp"
 #include "godwit/json/view.hpp"
 #include "godwit/mcp/capabilities.hpp"
 #include "godwit/mcp/implementation.hpp"
+#include "messages.hpp"
 
 namespace godwit::inline v0::mcp {
-
-/// What a server said about itself, in whichever way its era has for that.
-struct Welcome {
-  const Dialect* dialect = nullptr;
-  ServerCapabilities capabilities{};
-  Implementation server{};
-  std::string instructions{};
-  /// The revisions it says it speaks.
-  std::vector<std::string> revisions{};
-};
 
 /// The members that the _meta of every request has, without braces: the revision and who asks.
 GODWIT_API std::string client_facts(const Dialect& dialect, const ClientCapabilities& capabilities,
@@ -46,17 +38,9 @@ GODWIT_API std::vector<std::string> offered_revisions(const Error& error);
 /// The best dialect of the stateless or the stateful era among these; nullptr if there is none.
 GODWIT_API const Dialect* best_of(std::span<const std::string> revisions, bool stateless) noexcept;
 
-/// Is it over, is something asked, or is it something that was never agreed on?
-enum class ResultKind : std::uint8_t { complete, input_required, unknown };
 GODWIT_API ResultKind kind_of(json::View result, const Dialect& dialect) noexcept;
 
 /// How long a result may be used again; zero if not at all.
 GODWIT_API Duration time_to_live(json::View result) noexcept;
-
-/// The subscription that a notification with these params belongs to; absent if none is named.
-GODWIT_API json::View subscription_of(json::View params) noexcept;
-
-/// Reads who somebody is as far as it can be read; what it is used for does not justify an error.
-GODWIT_API Implementation read_implementation(json::View view);
 
 }  // namespace godwit::inline v0::mcp
