@@ -4,11 +4,8 @@
 #include "frame.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/base/work.hpp"
-#include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/encode.hpp"
-#include "mcp/era/stateful.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/eras.hpp"
 #include "result.hpp"
 #include "session.hpp"
 
@@ -75,8 +72,8 @@ struct Parts {
 /// One message on its way to whoever answers it.
 class Entrance {
  public:
-  Entrance(Session& session, rpc::detail::Call& call)
-      : session_(session), call_(call), parts_(call.params()) {}
+  Entrance(const mcp::Eras& eras, Session& session, rpc::detail::Call& call)
+      : eras_(eras), session_(session), call_(call), parts_(call.params()) {}
 
   void run() {
     request_.method = call_.context().method();
@@ -84,64 +81,20 @@ class Entrance {
     request_.meta = parts_.meta;
     request_.facts = mcp::find_facts(parts_.meta);
     if ((parts_.may_have_twins || request_.facts.may_have_twins) && call_.refuse_twins()) return;
-    if (request_.meta && !request_.meta.is_object()) {
-      return refuse_meta(rpc::invalid_params("params/_meta must be an object"));
-    }
-    if (!choose_era()) return;
-    if (session_.only_stateless() && call_.wants_answer() &&
-        !agrees(mcp::check_method(fields(), request_.method))) {
-      return;
-    }
-    const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
-    if (!method || method->notification == call_.wants_answer()) return custom();
-    operate(method->operation);
+    mcp::Incoming message{.method = request_.method,
+                          .params = request_.params,
+                          .meta = request_.meta,
+                          .facts = request_.facts,
+                          .wants_answer = call_.wants_answer(),
+                          .fields = fields()};
+    mcp::Admission admission = eras_.admit(message, session_.codec());
+    if (admission.error) return call_.fail(*std::move(admission.error));
+    request_.codec = admission.codec;
+    if (!admission.method) return custom();
+    operate(admission.method->operation);
   }
 
  private:
-  /// By what the message itself says; without that by what was agreed on.
-  bool choose_era() {
-    if (session_.only_stateless() || mcp::is_stateless(request_.facts)) {
-      request_.dialect = &mcp::stateless_dialect();
-      const auto error =
-          mcp::check_facts(request_.facts, session_.only_stateless() ? &fields() : nullptr);
-      if (!error || !call_.wants_answer()) return true;  // of notifications nothing is required
-      refuse_meta(*error);
-      return false;
-    }
-    if (session_.dialect()) {
-      request_.dialect = session_.dialect();
-      return true;
-    }
-    // Nothing is agreed on yet. A stateless request that lacks its _meta is told what is missing.
-    request_.dialect = &mcp::newest_stateful();
-    const mcp::Method* method = request_.dialect->find(request_.method, mcp::Side::server);
-    if (!call_.wants_answer()) {
-      request_.dialect = &mcp::stateless_dialect();  // "cancelled" needs no agreement
-      return true;
-    }
-    if (method &&
-        (method->operation == Operation::initialize || method->operation == Operation::ping)) {
-      return true;
-    }
-    if (!method && mcp::stateless_dialect().find(request_.method, mcp::Side::server)) {
-      call_.fail(mcp::missing_meta(mcp::meta_key::protocol_version));
-    } else {
-      call_.fail(rpc::invalid_request(
-          "send \"initialize\" first, or put \"" + std::string(mcp::meta_key::protocol_version) +
-          "\" and \"" + std::string(mcp::meta_key::client_capabilities) + "\" into params/_meta"));
-    }
-    return false;
-  }
-
-  /// It does not say in its _meta what each message must: no request at all. Wrong arguments are an
-  /// answer like any other.
-  void refuse_meta(Error error) {
-    static const auto bad_request =
-        std::make_shared<const HttpError>(HttpError{.status = 400, .fields = {}});
-    error.http = bad_request;
-    call_.fail(std::move(error));
-  }
-
   void operate(Operation operation) {
     switch (operation) {
       case Operation::call_tool:
@@ -192,16 +145,19 @@ class Entrance {
     return !error;
   }
   bool name_agrees() {
-    return !session_.only_stateless() ||
-           agrees(mcp::check_name(fields(), request_.method, request_.params));
+    const rpc::HeaderFields* const said = fields();
+    return !said || agrees(codec().check_target(*said, request_.method, request_.params));
   }
 
-  const mcp::Dialect& dialect() const { return *request_.dialect; }
-  const rpc::HeaderFields& fields() { return call_.context().facts().fields; }
+  const mcp::Codec& codec() const { return *request_.codec; }
+  /// Those that must agree with the message; null if its carrier has none.
+  const rpc::HeaderFields* fields() {
+    return session_.only_stateless() ? &call_.context().facts().fields : nullptr;
+  }
   const Limits& limits() { return session_.server().options.limits; }
-  /// What this client was promised; a stateless one is promised nothing beyond the moment.
+  /// What this client may count on.
   const ServerCapabilities& capabilities() {
-    return dialect().stateless ? *session_.catalog()->capabilities() : session_.promised();
+    return codec().offered(session_.promised(), *session_.catalog()->capabilities());
   }
   void unknown_method() { call_.fail(rpc::method_not_found(request_.method)); }
   /// A notification needs no answer.
@@ -211,11 +167,11 @@ class Entrance {
   }
   json::Writer& begin() {
     json::Writer& writer = call_.begin_result();
-    write_result_begin(writer, dialect());
+    codec().begin_result(writer);
     return writer;
   }
   void end(json::Writer& writer, const CacheHint* cache = nullptr) {
-    write_result_end(writer, dialect(), session_.server(), nullptr, cache);
+    write_result_end(writer, codec(), session_.server(), nullptr, cache);
     call_.end_result();
   }
   void empty() { end(begin()); }
@@ -237,20 +193,21 @@ class Entrance {
     if (call_.in_batch()) {
       return call_.fail(rpc::invalid_request("\"initialize\" must not be part of a batch"));
     }
-    if (session_.dialect()) {
+    if (session_.codec()) {
       return call_.fail(rpc::invalid_request(
           "this session has had its handshake; a second \"initialize\" needs a new one"));
     }
-    Result<mcp::Handshake> handshake = mcp::read_initialize(request_.params);
+    Result<mcp::Handshake> handshake = codec().read_handshake(request_.params, eras_);
     if (!handshake) return call_.fail(std::move(handshake).error());
     if (auto error = introduction_error(handshake->client)) return call_.fail(*std::move(error));
-    const mcp::Dialect& agreed = *handshake->dialect;
+    const mcp::Codec& agreed = *handshake->codec;
     const auto promised = session_.catalog()->capabilities();
     const Server::Impl& server = session_.server();
     // Written before anything is agreed on: if this throws, the client may try again.
-    mcp::write_initialize_result(call_.begin_result(), agreed,
-                                 json::encode(mcp::fitted(*promised, agreed)), server.info,
-                                 server.options.instructions);
+    agreed.write_handshake_result(call_.begin_result(),
+                                  {.info = server.info,
+                                   .capabilities = *promised,
+                                   .instructions = server.options.instructions});
     session_.set_identity(facts().identity);
     if (auto error = session_.begin(
             agreed, promised,
@@ -258,7 +215,7 @@ class Entrance {
       return call_.fail(*std::move(error));
     }
     rpc::Rules rules = session_.peer().rules();
-    rules.batch = agreed.batches;
+    rules.batch = agreed.carrier_rules().batches;
     session_.peer().set_rules(rules);
     call_.end_result();
   }
@@ -279,16 +236,11 @@ class Entrance {
   void discover() {
     const Server::Impl& server = session_.server();
     json::Writer& writer = begin();
-    writer.key("supportedVersions");
-    writer.begin_array();
-    for (const std::string_view revision : revisions()) writer.value(revision);
-    writer.end_array();
-    writer.key("capabilities");
-    json::write(writer, mcp::fitted(capabilities(), dialect()));
-    if (!server.options.instructions.empty()) {
-      writer.key("instructions");
-      writer.value(server.options.instructions);
-    }
+    codec().write_discovery(writer,
+                            {.info = server.info,
+                             .capabilities = capabilities(),
+                             .instructions = server.options.instructions},
+                            eras_);
     end(writer, &server.options.cache);
   }
 
@@ -324,7 +276,7 @@ class Entrance {
     if (!session_.server().policies.empty() || !session_.catalog()->providers(kind).empty()) {
       return own_list(kind, cursor);
     }
-    const auto page = session_.catalog()->page(kind, dialect(), cursor);
+    const auto page = session_.catalog()->page(kind, codec(), cursor);
     if (!page) return bad_cursor();
     json::Writer& writer = begin();
     writer.raw(*page);
@@ -344,7 +296,7 @@ class Entrance {
     std::string entries;
     if (place->source == 0) {
       const std::optional<std::size_t> from = place->position();
-      auto page = from ? visible_page(session_.server(), *catalog, kind, dialect(), facts(), *from)
+      auto page = from ? visible_page(session_.server(), *catalog, kind, codec(), facts(), *from)
                        : std::nullopt;
       if (!page) return bad_cursor();
       if (page->next) {
@@ -388,7 +340,7 @@ class Entrance {
     auto refusal = refusal_of(session_.server(), question);
     if (!refusal) return std::nullopt;
     if (refusal->hide) return unknown();
-    return wire_error(std::move(refusal->error), dialect());
+    return codec().wire_error(std::move(refusal->error));
   }
   template <class E, class... More>
   bool may_see(const std::shared_ptr<const E>& entry, const More&... more) {
@@ -449,7 +401,7 @@ class Entrance {
       return empty();
     }
     std::optional<Error> error = too_long("/uri", params->uri, limits().uri_bytes);
-    if (!error && !could_exist(params->uri)) error = wire_error(not_found(params->uri), dialect());
+    if (!error && !could_exist(params->uri)) error = codec().wire_error(not_found(params->uri));
     if (!error) error = session_.subscribe(std::move(params->uri));
     if (error) return call_.fail(*std::move(error));
     empty();
@@ -522,6 +474,7 @@ class Entrance {
       }
     }
     const rpc::Id id = *rpc::Id::from(call_.id());
+    listen.codec = &codec();
     listen.id = id.text();
     listen.identity = facts().identity;
     bytes += sizeof listen + 3 * kept_size(listen.id);  // also in the table, and in the last answer
@@ -536,7 +489,7 @@ class Entrance {
     writer.begin_object();
     writer.key("_meta");
     writer.begin_object();
-    writer.key(mcp::meta_key::subscription_id);
+    writer.key(codec().subscription_key());
     writer.raw(listen.id);
     writer.end_object();
     writer.key("notifications");
@@ -546,10 +499,10 @@ class Entrance {
     writer.end_object();
     std::string last;
     json::Writer end_writer(last);
-    write_result_begin(end_writer, dialect());
+    codec().begin_result(end_writer);
     json::Object tag;
-    tag.set(std::string(mcp::meta_key::subscription_id), *json::parse(listen.id));
-    write_result_end(end_writer, dialect(), session_.server(), &tag, nullptr);
+    tag.set(std::string(codec().subscription_key()), *json::parse(listen.id));
+    write_result_end(end_writer, codec(), session_.server(), &tag, nullptr);
     listen.on_stop = std::make_unique<std::stop_callback<std::function<void()>>>(
         request->cancelled(), [weak = std::weak_ptr(request), last = std::move(last)]() mutable {
           // If the client took it back, this says nothing any more. Moved, because nothing may
@@ -560,7 +513,7 @@ class Entrance {
       return request->fail(rpc::internal_error("busy: too many listens on this connection"));
     }
     Rollback undo([&] { session_.end_listen(id); });  // the request fails then
-    session_.peer().notify(dialect().name_of(Operation::acknowledged),
+    session_.peer().notify(codec().name_of(Operation::acknowledged),
                            RawJson{std::move(acknowledged)});
     undo.dismiss();
   }
@@ -569,8 +522,11 @@ class Entrance {
 
   void work(const std::shared_ptr<const Entry>& entry) {
     Frame frame(session_, call_, request_, entry);
-    if (dialect().stateless && (parts_.responses || parts_.state)) {
-      auto asks = resume(parts_.responses, parts_.state, *entry);
+    const mcp::Round round = parts_.responses || parts_.state
+                                 ? codec().continued(parts_.responses, parts_.state)
+                                 : mcp::Round();
+    if (round) {
+      auto asks = resume(round.responses, round.state, *entry);
       if (!asks) return;
       frame.set_asks(std::move(asks));
       if (frame.asks_again()) return;
@@ -632,8 +588,8 @@ class Entrance {
       return call_.fail(*std::move(error));
     }
     request_.arguments = parts_.arguments;
-    if (session_.only_stateless() && !tool->param_headers.empty() &&
-        !agrees(mcp::check_params(fields(), tool->param_headers, request_.arguments))) {
+    const rpc::HeaderFields* const said = tool->param_headers.empty() ? nullptr : fields();
+    if (said && !agrees(codec().check_arguments(*said, tool->param_headers, request_.arguments))) {
       return;
     }
     if (tool->input && !tool->checks_itself && tool->check_arguments && !arguments_fit(*tool)) {
@@ -687,7 +643,7 @@ class Entrance {
     if (auto error = too_long("/uri", request_.uri, limits().uri_bytes))
       return call_.fail(*std::move(error));
     const auto& catalog = session_.catalog();
-    const auto unknown = [&] { return wire_error(not_found(request_.uri), dialect()); };
+    const auto unknown = [&] { return codec().wire_error(not_found(request_.uri)); };
     if (const auto resource = catalog->resource(request_.uri)) {
       if (auto error = refused(ask_about(*resource, facts()), unknown)) {
         return call_.fail(*std::move(error));
@@ -740,10 +696,10 @@ class Entrance {
     const Extension* extension =
         session_.catalog()->extension_of(&Extension::methods, request_.method);
     if (extension && call_.wants_answer() && !declares(extension->id)) {
-      if (!dialect().stateless) return unknown_method();
-      return call_.fail(
-          mcp::missing_capability("the extension " + extension->id,
-                                  R"({"extensions":{)" + json::quote(extension->id) + ":{}}}"));
+      auto error =
+          codec().missing_capability("the extension " + extension->id,
+                                     R"({"extensions":{)" + json::quote(extension->id) + ":{}}}");
+      return error ? call_.fail(*std::move(error)) : unknown_method();
     }
     std::shared_ptr<const Entry> entry;
     const MethodEntry* method = session_.catalog()->method(request_.method, entry);
@@ -752,6 +708,7 @@ class Entrance {
     noted();  // notifications nobody knows are ignored
   }
 
+  const mcp::Eras& eras_;
   Session& session_;
   rpc::detail::Call& call_;
   const Parts parts_;
@@ -774,7 +731,7 @@ void Gate::invoke(rpc::detail::Call& call) const {
     return call.fail(rpc::internal_error(
         "the connection was made without the options of the server (Server::peer_options)"));
   }
-  Entrance(*session, call).run();
+  Entrance(eras_, *session, call).run();
   session->trim();
 }
 

@@ -86,12 +86,12 @@ void Codec::write_contents(json::Writer& writer, const std::vector<Content>& con
 
 std::optional<Error> Codec::admit(Incoming&, const Eras&) const { return std::nullopt; }
 
-std::optional<Error> Codec::check_target(const rpc::HeaderFields*, std::string_view,
+std::optional<Error> Codec::check_target(const rpc::HeaderFields&, std::string_view,
                                          json::View) const {
   return std::nullopt;
 }
 
-std::optional<Error> Codec::check_arguments(const rpc::HeaderFields*, std::span<const ParamHeader>,
+std::optional<Error> Codec::check_arguments(const rpc::HeaderFields&, std::span<const ParamHeader>,
                                             json::View) const {
   return std::nullopt;
 }

@@ -85,12 +85,12 @@ class GODWIT_API Codec {
   /// Why a message cannot be served; reads what its facts mean. Called for messages that stand
   /// alone: what belongs to a session was admitted by its handshake.
   virtual std::optional<Error> admit(Incoming& message, const Eras& eras) const;
-  /// Why what the header fields say of the target contradicts the message. `fields` is null where
-  /// the carrier has none that count.
-  virtual std::optional<Error> check_target(const rpc::HeaderFields* fields,
+  /// Why what the header fields say of the target contradicts the message. Called where the carrier
+  /// has fields that count.
+  virtual std::optional<Error> check_target(const rpc::HeaderFields& fields,
                                             std::string_view method, json::View params) const;
   /// The same for the arguments of a tool.
-  virtual std::optional<Error> check_arguments(const rpc::HeaderFields* fields,
+  virtual std::optional<Error> check_arguments(const rpc::HeaderFields& fields,
                                                std::span<const ParamHeader> headers,
                                                json::View arguments) const;
   /// The answer to a revision that is not spoken here.

@@ -78,16 +78,16 @@ std::optional<Error> StatelessCodec::admit(Incoming& message, const Eras& eras) 
   return message.fields ? check_method(*message.fields, message.method) : std::nullopt;
 }
 
-std::optional<Error> StatelessCodec::check_target(const rpc::HeaderFields* fields,
+std::optional<Error> StatelessCodec::check_target(const rpc::HeaderFields& fields,
                                                   std::string_view method,
                                                   json::View params) const {
-  return fields ? check_name(*fields, method, params) : std::nullopt;
+  return check_name(fields, method, params);
 }
 
-std::optional<Error> StatelessCodec::check_arguments(const rpc::HeaderFields* fields,
+std::optional<Error> StatelessCodec::check_arguments(const rpc::HeaderFields& fields,
                                                      std::span<const ParamHeader> headers,
                                                      json::View arguments) const {
-  return fields ? check_params(*fields, headers, arguments) : std::nullopt;
+  return check_params(fields, headers, arguments);
 }
 
 Error StatelessCodec::unsupported_revision(std::string_view requested, const Eras& eras) const {

@@ -11,9 +11,9 @@ class StatelessCodec final : public Codec {
   StatelessCodec() noexcept;
 
   std::optional<Error> admit(Incoming& message, const Eras& eras) const override;
-  std::optional<Error> check_target(const rpc::HeaderFields* fields, std::string_view method,
+  std::optional<Error> check_target(const rpc::HeaderFields& fields, std::string_view method,
                                     json::View params) const override;
-  std::optional<Error> check_arguments(const rpc::HeaderFields* fields,
+  std::optional<Error> check_arguments(const rpc::HeaderFields& fields,
                                        std::span<const ParamHeader> headers,
                                        json::View arguments) const override;
   Error unsupported_revision(std::string_view requested, const Eras& eras) const override;
