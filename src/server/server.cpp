@@ -7,7 +7,6 @@
 #include "asks.hpp"
 #include "gate.hpp"
 #include "godwit/mcp/memory_ledger.hpp"
-#include "mcp/era/stateless.hpp"
 #include "mcp/rules.hpp"
 #include "provider.hpp"
 #include "server_impl.hpp"

@@ -4,11 +4,11 @@
 // Immutable; any thread.
 #pragma once
 
-#include <optional>
+#include <array>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "codec.hpp"
 #include "godwit/base/export.hpp"
@@ -20,12 +20,16 @@ namespace godwit::inline v0::mcp {
 class GODWIT_API Eras {
  public:
   /// Those of the library.
-  static const Eras& built_in();
-  /// Each list from its oldest, and none empty. The codecs must outlive this.
-  Eras(std::vector<const Codec*> by_handshake, std::vector<const Codec*> alone);
+  static const Eras& built_in() noexcept;
+  /// Each list from its oldest, none empty, and no more than `most` together. They must outlive
+  /// this.
+  Eras(std::span<const Codec* const> by_handshake, std::span<const Codec* const> alone) noexcept;
+  static constexpr std::size_t most = 16;
 
   /// Of all, newest first.
-  std::span<const std::string_view> revisions() const noexcept { return revisions_; }
+  std::span<const std::string_view> revisions() const noexcept {
+    return std::span(revisions_).first(by_handshake_.size() + alone_.size());
+  }
 
   /// Those that a handshake agrees on, and those whose requests stand alone; oldest first.
   std::span<const Codec* const> by_handshake() const noexcept { return by_handshake_; }
@@ -58,9 +62,10 @@ class GODWIT_API Eras {
   Admission admit_alone(Incoming& message) const;
   Admission admit_unknown(Incoming& message) const;
 
-  std::vector<const Codec*> by_handshake_;
-  std::vector<const Codec*> alone_;
-  std::vector<std::string_view> revisions_;
+  // Nothing is allocated: the first who asks may be one who cannot fail.
+  const std::span<const Codec* const> by_handshake_;
+  const std::span<const Codec* const> alone_;
+  std::array<std::string_view, most> revisions_{};
 };
 
 /// The revision that a message names in its _meta, which is then all that decides how it is served;

@@ -1,6 +1,9 @@
 // Revisions by name. The only file that compares revision strings.
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <memory>
+#include <utility>
 
 #include "dialect.hpp"
 #include "eras.hpp"
@@ -86,19 +89,19 @@ Admission admitted(const Codec& codec, const Incoming& message) {
 
 }  // namespace
 
-const Eras& Eras::built_in() {
-  static const Eras eras({stateful_codecs().begin(), stateful_codecs().end()},
-                         {&stateless_codec()});
+const Eras& Eras::built_in() noexcept {
+  static const std::array<const Codec*, 1> alone = {&stateless_codec()};
+  static const Eras eras(stateful_codecs(), alone);
   return eras;
 }
 
-Eras::Eras(std::vector<const Codec*> by_handshake, std::vector<const Codec*> alone)
-    : by_handshake_(std::move(by_handshake)), alone_(std::move(alone)) {
-  for (auto at = alone_.rbegin(); at != alone_.rend(); ++at) {
-    revisions_.push_back((*at)->revision());
-  }
+Eras::Eras(std::span<const Codec* const> by_handshake, std::span<const Codec* const> alone) noexcept
+    : by_handshake_(by_handshake), alone_(alone) {
+  assert(!by_handshake.empty() && !alone.empty() && by_handshake.size() + alone.size() <= most);
+  auto next = revisions_.begin();
+  for (auto at = alone_.rbegin(); at != alone_.rend(); ++at) *next++ = (*at)->revision();
   for (auto at = by_handshake_.rbegin(); at != by_handshake_.rend(); ++at) {
-    revisions_.push_back((*at)->revision());
+    *next++ = (*at)->revision();
   }
 }
 
