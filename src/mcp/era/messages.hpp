@@ -22,7 +22,6 @@
 namespace godwit::inline v0::mcp {
 
 class Codec;
-struct Dialect;
 
 // On the server.
 
@@ -62,7 +61,6 @@ struct Admission {
 /// What a client said in a handshake, and the codec that its session is held in.
 struct Handshake {
   const Codec* codec = nullptr;
-  const Dialect* dialect = nullptr;
   ClientCapabilities capabilities{};
   Implementation client{};
 };
@@ -139,7 +137,6 @@ GODWIT_API Implementation read_implementation(json::View view);
 /// What a server said about itself.
 struct Welcome {
   const Codec* codec = nullptr;
-  const Dialect* dialect = nullptr;
   ServerCapabilities capabilities{};
   Implementation server{};
   std::string instructions{};

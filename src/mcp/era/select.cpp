@@ -5,49 +5,18 @@
 #include <memory>
 #include <utility>
 
-#include "dialect.hpp"
 #include "eras.hpp"
 #include "godwit/base/work.hpp"
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "stateful_codec.hpp"
+#include "stateful.hpp"
 #include "stateless.hpp"
-#include "stateless_codec.hpp"
 
 namespace godwit::inline v0 {
 
 std::span<const std::string_view> revisions() noexcept { return mcp::Eras::built_in().revisions(); }
 
 namespace mcp {
-
-const Dialect* dialect_of(std::string_view revision) noexcept {
-  if (stateless_dialect().revision == revision) return &stateless_dialect();
-  for (const Dialect& dialect : stateful_dialects()) {
-    if (dialect.revision == revision) return &dialect;
-  }
-  return nullptr;
-}
-
-const Dialect& newest_stateful() noexcept { return stateful_dialects().back(); }
-
-const Dialect& negotiate(std::string_view wanted) noexcept {
-  const Dialect* dialect = dialect_of(wanted);
-  return dialect && !dialect->stateless ? *dialect : newest_stateful();
-}
-
-const Method* Dialect::find(std::string_view method, Side receiver) const noexcept {
-  for (const Method& row : methods) {
-    if (row.name == method && (row.receiver == receiver || row.receiver == Side::both)) return &row;
-  }
-  return nullptr;
-}
-
-std::string_view Dialect::name_of(Operation operation) const noexcept {
-  for (const Method& row : methods) {
-    if (row.operation == operation) return row.name;
-  }
-  return {};
-}
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "godwit/mcp/resource.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/tool.hpp"
-#include "stateful_codec.hpp"
+#include "stateful.hpp"
 
 namespace godwit::inline v0::mcp::stateful {
 
