@@ -24,6 +24,12 @@ SHARED_SELF = re.compile(r"\benable_shared_from_this\s*<")
 DECLARATION = re.compile(r"^\s*(?:class|struct|template)\b")
 COROUTINE = re.compile(r"\b(co_await|co_return|co_yield)\b")
 
+# What the rest of the library sees of the eras.
+ERA_HEADERS = {"codec", "eras", "messages", "operation", "stateless_headers", "tool_param_headers"}
+ERA_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"mcp/era/(\w+)\.hpp"', re.M)
+COMPARES_REVISION = re.compile(r"\brevision(?:\(\))?\s*[=!]=|[=!]=\s*(?:\w+(?:\.|->))*revision\b")
+FEATURE_QUESTION = re.compile(r"\bbool\s+(\w+)\s*\(\s*\)\s*const")
+
 
 def split(text):
     """The text without comments and literals (lines kept), and the string literals by line."""
@@ -94,6 +100,24 @@ def reason_above(lines, number):
     return " ".join(line.strip().lstrip("/ ") for line in lines[above:first]) + lines[number]
 
 
+def check_eras(where, text, code, errors):
+    # After a codec is chosen nobody asks which revision it is, or what follows from that: the traits
+    # of revisions are known to their era alone.
+    if not where.startswith("src/mcp/era/"):
+        for found in ERA_INCLUDE.finditer(text):
+            if found.group(1) not in ERA_HEADERS:
+                errors.append(f"{where}:{line_of(text, found.start())}: {found.group(1)}.hpp is for "
+                              "its era alone; say what you want to express to a Codec")
+    if where.startswith("src/") and where != "src/mcp/era/select.cpp":
+        for found in COMPARES_REVISION.finditer(code):
+            errors.append(f"{where}:{line_of(code, found.start())}: compares revisions; "
+                          "only src/mcp/era/select.cpp does")
+    if where in ("src/mcp/era/codec.hpp", "src/mcp/era/eras.hpp"):
+        for found in FEATURE_QUESTION.finditer(code):
+            errors.append(f"{where}:{line_of(code, found.start())}: {found.group(1)}() asks what a "
+                          "revision has; a codec says what a caller wants to express")
+
+
 def check(path, errors):
     where = path.relative_to(ROOT).as_posix()
     text = path.read_text(errors="replace")
@@ -106,6 +130,8 @@ def check(path, errors):
             if found:
                 errors.append(f"{where}:{number}: protocol revision {found.group()} "
                               "outside src/mcp/era")
+
+    check_eras(where, text, code, errors)
 
     # A command line is an argv vector, never a text that a shell takes apart.
     for found in SHELL.finditer(code):

@@ -91,10 +91,10 @@ Listen ClientSession::State::listen(SubscriptionFilter filter, ListenCallbacks c
     channel->callbacks = {};
     cancel_channel(*channel, "no longer of interest");
   });
-  if (dialect->stateless) {
-    open_stateless(channel);
+  if (const auto request = codec->message_for(mcp::Wish::changes)) {
+    open_by_call(channel, *request);
   } else {
-    open_stateful(channel);
+    open_by_resources(channel);
   }
   undo.dismiss();
   return Listen([weak = weak_from_this(), number = channel->number] {
@@ -102,7 +102,9 @@ Listen ClientSession::State::listen(SubscriptionFilter filter, ListenCallbacks c
   });
 }
 
-void ClientSession::State::open_stateless(const ChannelPtr& channel) {
+void ClientSession::State::open_by_call(const ChannelPtr& channel, Operation request) {
+  const std::string_view method = codec->name_of(request);
+  channel->by_call = true;
   channel->honoured = {};  // until the server says so
   RawJson params;
   json::Writer writer(params.text);
@@ -110,16 +112,16 @@ void ClientSession::State::open_stateless(const ChannelPtr& channel) {
   writer.key("notifications");
   json::write(writer, channel->wanted);
   writer.key("_meta");
-  writer.raw("{" + facts + "}");
+  writer.raw("{" + introduction + "}");
   writer.end_object();
   const rpc::CallHandle call = peer->call<detail::client::ResultView>(
-      dialect->name_of(Operation::listen), params,
+      method, params,
       [self = shared_from_this(), channel](Result<detail::client::ResultView> outcome) {
         self->lose_channel(channel,
                            outcome ? Result<void>() : Result<void>(std::move(outcome).error()));
       },
       {.timeout = Duration::max(),
-       .fields = fields_beside(*dialect, dialect->name_of(Operation::listen)),
+       .fields = fields_beside(*codec, method),
        .tag = channel->number});
   if (!channels.contains(channel->number) || !peer) return;  // it ended at once
   channel->call = call;
@@ -139,7 +141,7 @@ void ClientSession::State::limit_patience(const ChannelPtr& channel, Duration le
   channel->patience = peer->schedule(left, std::move(lose));
 }
 
-void ClientSession::State::open_stateful(const ChannelPtr& channel) {
+void ClientSession::State::open_by_resources(const ChannelPtr& channel) {
   const auto uris = channel->honoured.resourceSubscriptions.value_or(std::vector<std::string>());
   channel->subscribing = uris.size();
   for (const std::string& uri : uris) watch(channel, uri);
@@ -194,7 +196,7 @@ void ClientSession::State::end_channel(std::uint64_t number) noexcept {
   channels.erase(found);
   channel->callbacks = {};
   if (!peer) return;
-  if (dialect->stateless) return cancel_channel(*channel, "no longer of interest");
+  if (channel->by_call) return cancel_channel(*channel, "no longer of interest");
   if (!channel->honoured.resourceSubscriptions) return;
   try {
     for (const std::string& uri : *channel->honoured.resourceSubscriptions) unwatch(uri);
@@ -241,20 +243,21 @@ ClientSession::State::ChannelPtr ClientSession::State::channel_of(json::View sub
   if (!subscription || !id) return nullptr;
   ChannelPtr sending;
   for (const auto& [number, channel] : channels) {
+    if (!channel->by_call) continue;
     if (channel->id == id) return channel;
     if (!channel->id) sending = channel;
   }
   // An acknowledgement that comes while the request is still being sent names it first.
-  if (sending && dialect && dialect->stateless) sending->id = id;
+  if (sending) sending->id = id;
   return sending;
 }
 
 bool ClientSession::State::tell_change(Operation change, json::View params,
                                        const std::string& uri) {
   std::vector<ChannelPtr> concerned;
-  const bool by_name = dialect && dialect->stateless;
-  if (by_name) {
-    const ChannelPtr channel = channel_of(mcp::subscription_of(params));
+  const mcp::Audience audience = codec ? codec->audience_of(params) : mcp::Audience();
+  if (!audience.is_everybody) {
+    const ChannelPtr channel = channel_of(audience.subscription);
     if (!channel || !channel->acknowledged) {
       options.log.limited(LogLevel::warning,
                           "a change of no subscription, or of one that the server has not "
@@ -265,7 +268,7 @@ bool ClientSession::State::tell_change(Operation change, json::View params,
   } else {
     for (const auto& [number, channel] : channels) concerned.push_back(channel);
   }
-  bool told = !by_name;
+  bool told = audience.is_everybody;
   for (const ChannelPtr& channel : concerned) {
     if (!channel->acknowledged || !wants(*channel, change, uri)) continue;
     told = true;

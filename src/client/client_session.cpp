@@ -5,7 +5,6 @@
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "lists.hpp"
-#include "mcp/era/stateless.hpp"
 #include "mcp/rules.hpp"
 #include "session_state.hpp"
 
@@ -21,7 +20,7 @@ namespace {
 /// Tools that cannot be called and about which the log says so.
 constexpr std::size_t most_refused_tools = 1'000;
 
-/// Everything the server sends goes through here; the table of the dialect decides.
+/// Everything the server sends goes through here; the table of the codec decides.
 template <class State>
 class SessionHandler final : public rpc::detail::Handler {
  public:
@@ -74,59 +73,6 @@ std::string member(std::string_view name, std::string_view text) {
   return json::quote(name) + ':' + json::quote(text);
 }
 
-/// A call whose arguments stand in header fields, too, as the list of tools says. If the server
-/// finds that they do not agree, the list is outdated: it is fetched again, and the call is made
-/// once more. The server has not executed it.
-/// Shared because each of its calls has it until the outcome is there.
-template <class State>
-struct CheckedCall : std::enable_shared_from_this<CheckedCall<State>> {
-  std::shared_ptr<State> state;
-  RequestParams params;
-  RequestOptions options;
-  ViewDone done;
-  std::uint64_t number = 0;
-
-  ClientCall send(bool again) {
-    state->ask(
-        Operation::call_tool, params, options,
-        [self = this->shared_from_this(), again](Result<json::View> outcome) {
-          const bool outdated =
-              !outcome && !again && outcome.error().code == mcp::code::header_mismatch;
-          if (!outdated) return self->finish(std::move(outcome));
-          self->or_fail([&] { self->list(); });
-        },
-        number);
-    return ClientCall{state->exchanges.contains(number) ? number : 0};
-  }
-
-  void list() {
-    RequestOptions fresh;
-    fresh.timeout = options.timeout;
-    fresh.headers = options.headers;
-    fresh.fresh = true;
-    auto listed = [self = this->shared_from_this()](Result<std::vector<Tool>> tools) {
-      if (!tools) return self->finish(std::move(tools).error());
-      if (self->state->options.check_results) self->state->keep_schemas(*tools, true);
-      self->or_fail([&] { self->send(true); });
-    };
-    detail::client::list_all<Tool>(state, std::move(listed), std::move(fresh), number);
-  }
-
-  /// Goes on with the call, or ends it if there is no memory for that.
-  template <class Step>
-  void or_fail(Step&& step) {
-    try {
-      step();
-    } catch (const std::bad_alloc&) {
-      finish(out_of_memory());
-    }
-  }
-
-  void finish(Result<json::View> outcome) {
-    if (ViewDone last = std::exchange(done, nullptr)) last(std::move(outcome));
-  }
-};
-
 }  // namespace
 
 ClientSession::ClientSession(ClientOptions options)
@@ -178,7 +124,7 @@ rpc::PeerOptions ClientSession::peer_options() const {
 }
 
 bool ClientSession::ended_at_probe() const noexcept {
-  return state_->phase == State::Phase::ended && state_->probe_unanswered && !state_->dialect &&
+  return state_->phase == State::Phase::ended && state_->probe_unanswered && !state_->codec &&
          state_->options.lifecycle == Lifecycle::automatic;
 }
 
@@ -197,7 +143,7 @@ const std::string& ClientSession::instructions() const noexcept {
   return state_->welcome.instructions;
 }
 std::string_view ClientSession::revision() const noexcept {
-  return state_->dialect ? state_->dialect->revision : std::string_view();
+  return state_->codec ? state_->codec->revision() : std::string_view();
 }
 const std::vector<std::string>& ClientSession::supported_revisions() const noexcept {
   return state_->welcome.revisions;
@@ -206,14 +152,15 @@ const ClientCapabilities& ClientSession::client_capabilities() const noexcept {
   return state_->capabilities;
 }
 
-Verdict ClientSession::verdict() const {
-  const mcp::Welcome& found = state_->welcome;
-  return {.stateless = state_->dialect && state_->dialect->stateless,
-          .revision = std::string(revision()),
-          .capabilities = found.capabilities,
-          .server = found.server,
-          .instructions = found.instructions,
-          .revisions = found.revisions};
+Verdict ClientSession::verdict() const { return state_->verdict(); }
+
+Verdict ClientSession::State::verdict() const {
+  return {.stateless = codec && !shook_hands,
+          .revision = std::string(codec ? codec->revision() : std::string_view()),
+          .capabilities = welcome.capabilities,
+          .server = welcome.server,
+          .instructions = welcome.instructions,
+          .revisions = welcome.revisions};
 }
 
 // Tools.
@@ -274,18 +221,8 @@ ClientCall ClientSession::send_tool(std::string_view name, SharedText arguments,
     }
     return result;
   };
-  ViewDone checked = reading<ToolResult>(std::move(done), std::move(read));
-  if (!state_->says_beside()) {
-    return state_->ask(Operation::call_tool, std::move(params), std::move(options),
-                       std::move(checked));
-  }
-  auto call = std::make_shared<CheckedCall<State>>();
-  call->state = state_;
-  call->params = std::move(params);
-  call->options = std::move(options);
-  call->done = std::move(checked);
-  call->number = ++state_->last_number;
-  return call->send(false);
+  return state_->ask(Operation::call_tool, std::move(params), std::move(options),
+                     reading<ToolResult>(std::move(done), std::move(read)));
 }
 
 void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all) noexcept {
@@ -302,15 +239,14 @@ void ClientSession::State::keep_schemas(const std::vector<Tool>& tools, bool all
 }
 
 bool ClientSession::State::can_call(const std::string& tool, json::View input_schema) {
-  if (!says_beside()) return true;
-  const auto headers = mcp::param_headers(input_schema);
-  if (headers) return true;
+  const auto problem = has_fields ? codec->check_schema(input_schema) : std::nullopt;
+  if (!problem) return true;
   if (refused_tools.size() < most_refused_tools &&
       refused_tools.insert(tool.substr(0, 200)).second) {
     options.log.limited(
         LogLevel::warning,
         "the tool " + json::quote(tool.substr(0, 200)) +
-            " is left out, because it cannot be called over HTTP: " + headers.error().message);
+            " is left out, because it cannot be called over HTTP: " + problem->message);
   }
   return false;
 }
@@ -368,17 +304,8 @@ ClientCall ClientSession::complete(const CompletionReference& reference,
   struct Answer {
     Completion completion{};
   };
-  CompletionReference fitting = reference;
-  const mcp::Dialect* dialect = state_->dialect;
-  if (auto* prompt = std::get_if<PromptReference>(&fitting);
-      prompt && dialect && !dialect->structured) {
-    prompt->title.reset();
-  }
-  std::string members =
-      "\"ref\":" + json::encode(fitting) + ",\"argument\":" + json::encode(argument);
-  if (context.arguments && dialect && dialect->structured) {
-    members += ",\"context\":" + json::encode(context);
-  }
+  std::string members;  // without a codec nothing is sent
+  if (state_->codec) members = state_->codec->completion(reference, argument, context);
   auto unwrapped = [done = std::move(done)](Result<Answer> answer) mutable {
     if (!answer) return done(std::move(answer).error());
     done(std::move(answer->completion));
@@ -407,26 +334,32 @@ void ClientSession::forget_answers(const SubscriptionFilter& about) {
 
 ClientCall ClientSession::set_log_level(LoggingLevel level, Done<void> done) {
   const auto state = state_;
-  if (state->dialect && state->dialect->stateless) {
+  const auto message = state->message_for(mcp::Wish::log_level, Operation::set_level);
+  if (!message) {
     std::optional<Error> error = state->refusal("the level");
     if (!error) error = state->missing_capability(Operation::set_level);
     if (!error) state->log_level = level;
     done(error ? Result<void>(*std::move(error)) : Result<void>());
     return {};
   }
-  return state->ask(Operation::set_level, {.members = member("level", json::enum_name(level))}, {},
+  return state->ask(*message, {.members = member("level", json::enum_name(level))}, {},
                     ignored(std::move(done)));
 }
 
 ClientCall ClientSession::ping(Done<void> done, RequestOptions options) {
-  const bool stateless = state_->dialect && state_->dialect->stateless;
+  const auto message = state_->message_for(mcp::Wish::sign_of_life, Operation::ping);
+  if (!message) {  // nothing to ask: as long as nobody says otherwise, it lives
+    auto error = state_->refusal("the ping");
+    done(error ? Result<void>(*std::move(error)) : Result<void>());
+    return {};
+  }
   options.fresh = true;
-  return state_->ask(stateless ? Operation::discover : Operation::ping, {}, std::move(options),
-                     ignored(std::move(done)));
+  return state_->ask(*message, {}, std::move(options), ignored(std::move(done)));
 }
 
 ClientCall ClientSession::discover(Done<Verdict> done, RequestOptions options) {
-  if (state_->dialect && !state_->dialect->stateless) {
+  const auto message = state_->message_for(mcp::Wish::description, Operation::discover);
+  if (!message) {
     if (auto error = state_->refusal("discover")) {
       done(*std::move(error));
     } else {
@@ -436,18 +369,12 @@ ClientCall ClientSession::discover(Done<Verdict> done, RequestOptions options) {
   }
   auto read = [state = state_](json::View answer) -> Result<Verdict> {
     if (auto problem = state->too_long(answer)) return *std::move(problem);
-    auto found = mcp::read_discover_result(answer, *state->dialect);
+    auto found = state->codec->read_discovery(answer);
     if (!found) return not_expected(found.error());
     state->welcome = *std::move(found);
-    const mcp::Welcome& now = state->welcome;
-    return Verdict{.stateless = true,
-                   .revision = std::string(state->dialect->revision),
-                   .capabilities = now.capabilities,
-                   .server = now.server,
-                   .instructions = now.instructions,
-                   .revisions = now.revisions};
+    return state->verdict();
   };
-  return state_->ask(Operation::discover, {}, std::move(options),
+  return state_->ask(*message, {}, std::move(options),
                      reading<Verdict>(std::move(done), std::move(read)));
 }
 
@@ -458,8 +385,10 @@ Result<void> ClientSession::set_roots(std::vector<Root> roots) {
         "start, if only to an empty list");
   }
   state_->options.roots = std::move(roots);
-  if (!ready() || state_->dialect->stateless) return {};
-  state_->peer->notify(state_->dialect->name_of(Operation::roots_changed));
+  if (!ready()) return {};
+  if (const auto message = state_->codec->message_for(mcp::Wish::tell_of_roots)) {
+    state_->peer->notify(state_->codec->name_of(*message));
+  }
   return {};
 }
 

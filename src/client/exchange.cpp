@@ -6,7 +6,7 @@
 #include "godwit/json/document.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/era/stateless.hpp"
+#include "lists.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "session_state.hpp"
 
@@ -48,40 +48,9 @@ std::optional<Error> ClientSession::State::refusal(std::string_view method) cons
 }
 
 std::optional<Error> ClientSession::State::missing_capability(Operation operation) const {
-  const ServerCapabilities& has = welcome.capabilities;
-  std::string_view missing;
-  switch (operation) {
-    case Operation::list_tools:
-    case Operation::call_tool:
-      if (!has.tools) missing = "tools";
-      break;
-    case Operation::list_resources:
-    case Operation::list_templates:
-    case Operation::read_resource:
-      if (!has.resources) missing = "resources";
-      break;
-    case Operation::subscribe:
-    case Operation::unsubscribe:
-      if (!has.resources || !has.resources->subscribe.value_or(false)) {
-        missing = "resources.subscribe";
-      }
-      break;
-    case Operation::list_prompts:
-    case Operation::get_prompt:
-      if (!has.prompts) missing = "prompts";
-      break;
-    case Operation::complete:
-      // The first dialect had completion and no word for the capability.
-      if (!has.completions && dialect->audio) missing = "completions";
-      break;
-    case Operation::set_level:
-      if (!has.logging) missing = "logging";
-      break;
-    default:
-      break;
-  }
+  const std::string_view missing = codec->missing(operation, welcome.capabilities);
   if (missing.empty()) return std::nullopt;
-  const std::string_view name = dialect->name_of(operation);
+  const std::string_view name = codec->name_of(operation);
   return Error{.code = rpc::code::method_not_found,
                .message = "the server does not declare the capability " + json::quote(missing) +
                           (name.empty() ? std::string("; nothing was sent")
@@ -97,21 +66,21 @@ ClientCall ClientSession::State::ask(Operation operation, detail::client::Reques
   exchange->whole_end = std::move(whole_end);
   exchange->operation = operation;
   exchange->done = std::move(done);
-  std::optional<Error> error = refusal(dialect ? dialect->name_of(operation) : "the request");
+  std::optional<Error> error = refusal(codec ? codec->name_of(operation) : "the request");
   if (!error) error = missing_capability(operation);
   if (error) {
     finish(exchange, *std::move(error));
     return {};
   }
-  exchange->method = dialect->name_of(operation);
+  exchange->method = codec->name_of(operation);
   exchange->params = std::move(params);
   exchange->options = std::move(request);
   // What the caller adds to _meta or to the headers may change the answer.
-  if (options.cache && dialect->stateless && detail::client::ResponseCache::keeps(operation) &&
-      exchange->options.meta.empty() && exchange->options.headers.empty()) {
-    exchange->cache_key = detail::client::ResponseCache::key(operation, exchange->params.members);
+  exchange->may_be_cached = options.cache && detail::client::ResponseCache::keeps(operation) &&
+                            exchange->options.meta.empty() && exchange->options.headers.empty();
+  if (exchange->may_be_cached && !exchange->options.fresh && !cache.empty()) {
     const std::string* known =
-        exchange->options.fresh ? nullptr : cache.find(exchange->cache_key, now());
+        cache.find(detail::client::ResponseCache::key(operation, exchange->params.members), now());
     if (known) {
       json::Document document;
       const std::string text = *known;  // the callback may change the cache
@@ -147,7 +116,7 @@ ClientCall ClientSession::State::ask_method(std::string_view method, RawJson par
   }
   json::Writer writer(exchange->params.members);
   const std::string_view naming = mcp::naming_member(method);
-  const bool is_tool = method == dialect->name_of(Operation::call_tool);
+  const bool is_tool = method == codec->name_of(Operation::call_tool);
   for (const auto [key, value] : object.members()) {
     if (key == "_meta") {
       for (const auto [name, item] : value.members()) {
@@ -184,35 +153,12 @@ ClientCall ClientSession::State::begin(ExchangePtr exchange) {
 
 std::string ClientSession::State::meta_of(const detail::client::Exchange& exchange) const {
   const RequestOptions& request = exchange.options;
-  std::string out;
-  json::Writer writer(out);
-  if (request.on_progress) {
-    writer.key("progressToken");
-    writer.value(exchange.number);
-  }
-  for (const json::Member& member : request.meta) {
-    if (request.on_progress && member.key == "progressToken") continue;
-    if (dialect->stateless && mcp::is_client_fact(member.key)) continue;
-    writer.key(member.key);
-    writer.value(member.value);
-  }
-  if (!dialect->stateless) return out;
-  if (!out.empty()) out.push_back(',');
-  out += facts;
-  const auto add = [&](std::string_view key, std::string_view value) {
-    if (value.empty() || request.meta.contains(key)) return;
-    out.push_back(',');
-    json::Writer one(out);
-    one.key(key);
-    one.value(value);
-  };
-  if (const auto level = request.log_level ? request.log_level : log_level) {
-    add(mcp::meta_key::log_level, json::enum_name(*level));
-  }
-  add("traceparent", request.trace.traceparent);
-  add("tracestate", request.trace.tracestate);
-  add("baggage", request.trace.baggage);
-  return out;
+  mcp::RequestMeta meta{.own = request.meta,
+                        .introduction = introduction,
+                        .log_level = request.log_level ? request.log_level : log_level,
+                        .trace = request.trace};
+  if (request.on_progress) meta.progress_token = exchange.number;
+  return codec->request_meta(meta);
 }
 
 void detail::client::RoundParams::write(json::Writer& writer) const {
@@ -242,21 +188,19 @@ void detail::client::RoundParams::write(json::Writer& writer) const {
   writer.end_object();
 }
 
-rpc::MessageFields ClientSession::State::fields_beside(const mcp::Dialect& in,
-                                                       std::string_view method,
-                                                       std::optional<std::string_view> name) const {
+rpc::MessageFields ClientSession::State::fields_beside(const mcp::Codec& in,
+                                                       std::string_view method) const {
   rpc::MessageFields fields;
-  if (has_fields && in.stateless) mcp::add_request_fields(fields, in, method, name);
+  if (has_fields) in.add_fields(fields, method, std::nullopt);
   return fields;
 }
 
 rpc::MessageFields ClientSession::State::fields_of(const detail::client::Exchange& exchange) const {
   rpc::MessageFields fields = exchange.options.headers;
-  if (!says_beside()) return fields;
+  if (!has_fields) return fields;
   const detail::client::RequestParams& params = exchange.params;
-  mcp::add_request_fields(fields, *dialect, exchange.method, params.name);
-  if (exchange.method == dialect->name_of(Operation::call_tool) && params.name &&
-      params.arguments) {
+  codec->add_fields(fields, exchange.method, params.name);
+  if (exchange.method == codec->name_of(Operation::call_tool) && params.name && params.arguments) {
     param_headers.add_fields(fields, *params.name, std::string_view(*params.arguments));
   }
   return fields;
@@ -304,9 +248,14 @@ void ClientSession::State::on_outcome(std::uint64_t number,
   if (found == exchanges.end()) return;
   const ExchangePtr exchange = found->second;
   exchange->call = {};
-  if (!outcome) return finish(exchange, std::move(outcome).error());
+  if (!outcome) {
+    const bool outdated = has_fields && exchange->operation == Operation::call_tool &&
+                          !exchange->is_repeated && codec->is_outdated(outcome.error());
+    if (outdated) return send_with_new_fields(exchange);
+    return finish(exchange, std::move(outcome).error());
+  }
   const json::View result = outcome->view;
-  switch (mcp::kind_of(result, *dialect)) {
+  switch (codec->kind_of(result)) {
     case mcp::ResultKind::complete:
       break;
     case mcp::ResultKind::input_required:
@@ -317,19 +266,42 @@ void ClientSession::State::on_outcome(std::uint64_t number,
                                "has a resultType that was not agreed on: " +
                                    std::string(result.find("resultType").source().substr(0, 100))));
   }
-  if (says_beside() && exchange->method == dialect->name_of(Operation::list_tools)) {
-    if (exchange->params.empty()) param_headers.clear();  // a first page begins the list anew
-    param_headers.learn(result.find("tools"));
+  if (has_fields && exchange->method == codec->name_of(Operation::list_tools)) {
+    codec->learn_tools(param_headers, result.find("tools"), exchange->params.empty());
   }
-  if (!exchange->cache_key.empty() && exchange->rounds == 0) {
-    const Duration life = mcp::time_to_live(result);
+  if (exchange->may_be_cached && exchange->rounds == 0) {
+    const Duration life = codec->time_to_live(result);
     // A first page begins the list anew: the pages of the old one do not go with it.
     if (exchange->params.empty()) cache.drop(*exchange->operation);
     if (life > Duration(0)) {
-      cache.put(exchange->cache_key, *exchange->operation, result.source(), now() + life);
+      cache.put(detail::client::ResponseCache::key(*exchange->operation, exchange->params.members),
+                *exchange->operation, result.source(), now() + life);
     }
   }
   finish(exchange, result);
+}
+
+void ClientSession::State::send_with_new_fields(const ExchangePtr& exchange) {
+  exchange->is_repeated = true;
+  RequestOptions fresh;
+  fresh.timeout = exchange->options.timeout;
+  fresh.headers = exchange->options.headers;
+  fresh.fresh = true;
+  auto listed = [self = shared_from_this(), exchange](Result<std::vector<Tool>> tools) {
+    if (!tools) return self->finish(exchange, std::move(tools).error());
+    if (self->options.check_results) self->keep_schemas(*tools, true);
+    try {
+      if (auto error = self->refusal(exchange->method)) {
+        return self->finish(exchange, *std::move(error));
+      }
+      self->begin(exchange);
+    } catch (const std::bad_alloc&) {
+      self->finish(exchange, out_of_memory());
+    }
+  };
+  // The list takes the place of the call, so that whoever cancels it ends this.
+  detail::client::list_all<Tool>(shared_from_this(), std::move(listed), std::move(fresh),
+                                 exchange->number);
 }
 
 void ClientSession::State::begin_round(const ExchangePtr& exchange, json::View result) {
@@ -352,7 +324,7 @@ void ClientSession::State::begin_round(const ExchangePtr& exchange, json::View r
   exchange->answers.clear();
   for (const auto [key, ask] : asks.members()) {
     const std::string_view method = ask.find("method").as_string().value_or("");
-    const mcp::Method* row = dialect->find(method, mcp::Side::client);
+    const mcp::Method* row = codec->find(method, mcp::Side::client);
     auto question =
         row && !row->notification
             ? read_question(row->operation, ask.find("params"))

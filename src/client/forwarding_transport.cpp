@@ -10,7 +10,7 @@
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/message.hpp"
-#include "mcp/era/stateless_client.hpp"
+#include "mcp/era/eras.hpp"
 
 namespace godwit::inline v0 {
 

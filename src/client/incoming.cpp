@@ -23,25 +23,32 @@ void answer_nothing(rpc::detail::Call& call) {
 
 void ClientSession::State::receive(rpc::detail::Call& call) {
   const auto self = shared_from_this();
+  const std::string_view method = call.context().method();
   // Before anything is agreed on, the words that all have in common.
-  const mcp::Dialect& spoken = dialect ? *dialect : mcp::newest_stateful();
-  const mcp::Method* row = spoken.find(call.context().method(), mcp::Side::client);
-  if (call.wants_answer()) {
-    receive_request(call, row);
-  } else {
-    receive_notification(call, row);
+  const mcp::Codec& spoken = codec ? *codec : eras.newest_by_handshake();
+  if (!call.wants_answer()) {
+    return receive_notification(call, spoken.find(method, mcp::Side::client));
   }
+  struct Request final : mcp::ServerRequest {
+    Request(State& receiver, rpc::detail::Call& received) : state(receiver), call(received) {}
+    void serve(const mcp::Method* row) override { state.receive_request(call, row); }
+    void ignore() override { state.ignore_request(call); }
+    State& state;
+    rpc::detail::Call& call;
+  } request(*this, call);
+  spoken.receive(method, request);
+}
+
+void ClientSession::State::ignore_request(rpc::detail::Call& call) {
+  if (const auto dropped = call.defer()) peer->cancel_incoming(*rpc::Id::from(call.id()));
+  options.log.limited(LogLevel::warning,
+                      "the server sent the request " +
+                          json::quote(call.context().method().substr(0, 200)) +
+                          ", which servers of its revision must not; it is not answered");
 }
 
 void ClientSession::State::receive_request(rpc::detail::Call& call, const mcp::Method* row) {
   const std::string_view method = call.context().method();
-  if (dialect && dialect->stateless) {
-    // Servers of this era never ask, and their clients never answer: not even with an error.
-    if (const auto dropped = call.defer()) peer->cancel_incoming(*rpc::Id::from(call.id()));
-    return options.log.limited(LogLevel::warning,
-                               "the server sent the request " + json::quote(method.substr(0, 200)) +
-                                   ", which servers of its revision must not; it is not answered");
-  }
   if (!row || row->notification) return call.fail(rpc::method_not_found(method));
   if (row->operation == Operation::ping) return answer_nothing(call);
   if (phase != Phase::ready) {
@@ -168,12 +175,11 @@ void ClientSession::State::take_progress(const Progress& progress) {
 void ClientSession::State::take_cancelled(json::View params) {
   const auto id = rpc::Id::from(params.find("requestId"));
   if (!id || !peer) return;
-  if (!dialect || !dialect->stateless) {
-    peer->cancel_incoming(*id);
-    return;
+  // A subscription, to end it, or a request of its own.
+  if (const ChannelPtr channel = channel_of(params.find("requestId"))) {
+    return lose_channel(channel, {});
   }
-  // The one thing that a server of this era may cancel is a subscription, to end it.
-  if (const ChannelPtr channel = channel_of(params.find("requestId"))) lose_channel(channel, {});
+  peer->cancel_incoming(*id);
 }
 
 }  // namespace godwit::inline v0

@@ -5,7 +5,6 @@
 #include "godwit/mcp/revision.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/carrier_error.hpp"
-#include "mcp/era/stateful_client.hpp"
 #include "mcp/rules.hpp"
 #include "session_state.hpp"
 
@@ -105,24 +104,22 @@ void ClientSession::State::begin_start() {
     return initialize(known ? known->revision : std::string());
   }
   if (known) {
-    const mcp::Dialect* found = mcp::best_of(std::span(&known->revision, 1), true);
-    if (found) {
-      return adopt({.dialect = found,
+    if (const mcp::Codec* const found = eras.alone(known->revision)) {
+      return adopt({.codec = found,
                     .capabilities = known->capabilities,
                     .server = known->server,
                     .instructions = known->instructions,
                     .revisions = known->revisions});
     }
   }
-  probe(mcp::stateless_dialect(), 1);
+  probe(eras.newest_alone(), 1);
 }
 
 // The probe. Whatever a server of the other era makes of it, the handshake comes after it on the
 // same connection; an answer that is late finds nobody who waits for its id.
 
-void ClientSession::State::probe(const mcp::Dialect& with, unsigned tries) {
-  facts = mcp::client_facts(with, capabilities, options.info);
-  const RawJson params{"{\"_meta\":{" + facts + "}}"};
+void ClientSession::State::probe(const mcp::Codec& with, unsigned tries) {
+  const RawJson params{"{\"_meta\":{" + with.introduction(capabilities, options.info) + "}}"};
   rpc::CallOptions patience;
   const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
   patience.timeout = may_fall_back ? options.probe_timeout : Duration::max();
@@ -130,14 +127,14 @@ void ClientSession::State::probe(const mcp::Dialect& with, unsigned tries) {
   probe_unanswered = true;
   peer->call<detail::client::ResultView>(
       with.name_of(mcp::Operation::discover), params,
-      [self = shared_from_this(), dialect_ = &with,
+      [self = shared_from_this(), asked = &with,
        tries](Result<detail::client::ResultView> outcome) {
-        self->or_fail_start([&] { self->on_probe(*dialect_, tries, std::move(outcome)); });
+        self->or_fail_start([&] { self->on_probe(*asked, tries, std::move(outcome)); });
       },
       patience);
 }
 
-void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
+void ClientSession::State::on_probe(const mcp::Codec& with, unsigned tries,
                                     Result<detail::client::ResultView> outcome) {
   probe_unanswered =
       !outcome && (is_timeout(outcome.error()) || is_connection_closed(outcome.error()));
@@ -146,12 +143,12 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
   const bool may_fall_back = options.lifecycle == Lifecycle::automatic;
   if (outcome) {
     if (auto problem = too_long(outcome->view)) return fail_start(*std::move(problem));
-    auto found = mcp::read_discover_result(outcome->view, with);
+    auto found = with.read_discovery(outcome->view);
     if (found) {
-      const bool agreed = mcp::best_of(found->revisions, true) != nullptr;
+      const bool agreed = eras.best_alone(found->revisions) != nullptr;
       // A server that answers the question without naming the revision it was asked in contradicts
       // itself; it is taken at its answer unless it offers a handshake.
-      if (agreed || !mcp::best_of(found->revisions, false) || !may_fall_back) {
+      if (agreed || !eras.best_by_handshake(found->revisions) || !may_fall_back) {
         return adopt(*std::move(found));
       }
       probe_problem = "it offers " + list(found->revisions);
@@ -162,23 +159,22 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
     return fail_start(rpc::internal_error("the server is not stateless: " + probe_problem));
   }
   const Error& error = outcome.error();
-  if (mcp::is_unsupported_version(error)) {
-    const std::vector<std::string> offered = mcp::offered_revisions(error);
-    const mcp::Dialect* mutual = mcp::best_of(offered, true);
+  if (const auto offered = with.spoken_instead(error)) {
+    const mcp::Codec* const mutual = eras.best_alone(*offered);
     if (mutual && tries < most_probes) return probe(*mutual, tries + 1);
-    if (!mutual && may_fall_back && mcp::best_of(offered, false)) {
-      probe_problem = "it offers " + list(offered);
+    if (!mutual && may_fall_back && eras.best_by_handshake(*offered)) {
+      probe_problem = "it offers " + list(*offered);
       return initialize({});
     }
     Error sentence = error;
-    sentence.message = mutual ? "the server refuses revision " + std::string(with.revision) +
+    sentence.message = mutual ? "the server refuses revision " + std::string(with.revision()) +
                                     " again and again although it offers it"
-                              : "no revision in common: the server speaks " + list(offered) +
+                              : "no revision in common: the server speaks " + list(*offered) +
                                     ", this client " + own_revisions() +
                                     "; update the one that is older";
     return fail_start(std::move(sentence));
   }
-  if (mcp::is_stateless_error(error)) {
+  if (with.is_own_error(error)) {
     Error sentence = error;
     sentence.message = "the server refused to say what it can do: " + error.message;
     return fail_start(std::move(sentence));
@@ -188,7 +184,7 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
   if (may_fall_back) return initialize({});
   Error sentence = error;
   sentence.message = "the server does not speak the stateless revision " +
-                     std::string(with.revision) + " (" + error.message +
+                     std::string(with.revision()) + " (" + error.message +
                      "); allow the handshake with Lifecycle::automatic";
   fail_start(std::move(sentence));
 }
@@ -196,20 +192,20 @@ void ClientSession::State::on_probe(const mcp::Dialect& with, unsigned tries,
 // The handshake.
 
 void ClientSession::State::initialize(std::string_view revision) {
-  facts.clear();
-  const mcp::Dialect& offer = mcp::stateful_offer(revision);
+  const mcp::Codec& offer = eras.negotiate(revision);
   std::string params;
   json::Writer writer(params);
-  mcp::write_initialize(writer, offer, capabilities, options.info);
+  offer.write_handshake(writer, capabilities, options.info);
   peer->call<detail::client::ResultView>(
       offer.name_of(mcp::Operation::initialize), RawJson{std::move(params)},
-      [self = shared_from_this()](Result<detail::client::ResultView> outcome) {
-        self->or_fail_start([&] { self->on_initialize(std::move(outcome)); });
+      [self = shared_from_this(), offer = &offer](Result<detail::client::ResultView> outcome) {
+        self->or_fail_start([&] { self->on_initialize(*offer, std::move(outcome)); });
       },
       {.timeout = Duration::max()});
 }
 
-void ClientSession::State::on_initialize(Result<detail::client::ResultView> outcome) {
+void ClientSession::State::on_initialize(const mcp::Codec& offer,
+                                         Result<detail::client::ResultView> outcome) {
   if (phase == Phase::ended) return finish_start(reason_of_end());
   if (phase != Phase::starting) return;
   if (!outcome) {
@@ -218,12 +214,13 @@ void ClientSession::State::on_initialize(Result<detail::client::ResultView> outc
     return fail_start(std::move(error));
   }
   if (auto problem = too_long(outcome->view)) return fail_start(*std::move(problem));
-  auto found = mcp::read_initialize_result(outcome->view);
+  auto found = offer.read_handshake_result(outcome->view, eras);
   if (!found) return fail_start(std::move(found).error());
   rpc::Rules rules = peer->rules();
-  rules.batch = found->dialect->batches;
+  rules.batch = found->codec->carrier_rules().batches;
   peer->set_rules(rules);
-  peer->notify(found->dialect->name_of(mcp::Operation::initialized));
+  shook_hands = true;
+  peer->notify(found->codec->name_of(mcp::Operation::initialized));
   adopt(*std::move(found));
 }
 
@@ -238,9 +235,8 @@ std::optional<Error> ClientSession::State::too_long(json::View description) cons
 
 void ClientSession::State::adopt(mcp::Welcome found) {
   welcome = std::move(found);
-  dialect = welcome.dialect;
-  facts =
-      dialect->stateless ? mcp::client_facts(*dialect, capabilities, options.info) : std::string();
+  codec = welcome.codec;
+  introduction = codec->introduction(capabilities, options.info);
   // It may have ended while the notification was sent.
   if (phase == Phase::ended) return finish_start(reason_of_end());
   phase = Phase::ready;
@@ -334,7 +330,7 @@ void ClientSession::State::abandoned(const rpc::Id& id, const Error& reason) {
   // The handshake must not be cancelled, and a probe may have met a server that knows no such
   // notification before it.
   if (!peer || phase != Phase::ready || quiet) return;
-  peer->notify_cancelled(id, dialect->name_of(mcp::Operation::cancelled),
+  peer->notify_cancelled(id, codec->name_of(mcp::Operation::cancelled),
                          mcp::CancelledParams{.requestId = id, .reason = reason.message});
 }
 

@@ -9,7 +9,6 @@
 #include "godwit/json/encode.hpp"
 #include "godwit/json/schema.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/encode.hpp"
 #include "session_state.hpp"
 
 namespace godwit::inline v0 {
@@ -71,36 +70,12 @@ void fill_in_defaults(const json::Value& schema, json::Object& content) {
   }
 }
 
-/// Lists of one block where the dialect knows no lists.
-Result<std::string> answer_sampling(SamplingResult result, const mcp::Dialect& dialect) {
-  if (auto* blocks = std::get_if<std::vector<SamplingBlock>>(&result.content);
-      blocks && !dialect.icons) {
-    if (blocks->size() != 1) {
-      return rpc::internal_error(
-          "the answer has several blocks, which the server's revision has no words for");
-    }
-    SamplingBlock only = std::move(blocks->front());
-    std::visit([&](auto& block) { result.content = std::move(block); }, only);
-  }
-  return json::encode(result);
-}
-
-Result<std::string> answer_roots(std::vector<Root> roots, const mcp::Dialect& dialect) {
-  struct Listing {
-    std::vector<Root> roots{};
-  };
-  if (!dialect.structured) {
-    for (Root& root : roots) root._meta.reset();
-  }
-  return json::encode(Listing{std::move(roots)});
-}
-
 }  // namespace
 
 Result<Question> ClientSession::State::read_question(mcp::Operation operation,
                                                      json::View params) const {
   using enum mcp::Operation;
-  const auto undeclared = [&] { return rpc::method_not_found(dialect->name_of(operation)); };
+  const auto undeclared = [&] { return rpc::method_not_found(codec->name_of(operation)); };
   if (operation == elicit) {
     if (!capabilities.elicitation) return undeclared();
     return read_elicit(params, capabilities);
@@ -130,14 +105,15 @@ void ClientSession::State::ask_program(Question question, std::stop_token stop,
   if (auto* sampling = std::get_if<SamplingRequest>(&question)) {
     auto deliver = [self, done = std::move(done)](Result<SamplingResult> result) mutable {
       if (!result) return done(std::move(result).error());
-      done(or_out_of_memory([&] { return answer_sampling(*std::move(result), *self->dialect); }));
+      done(or_out_of_memory([&] { return self->codec->sampling_result(*std::move(result)); }));
     };
     InputReply<SamplingResult> reply(peer->poster(), std::move(deliver), stop);
     return run(complaint, options.sample, *sampling, std::move(reply));
   }
   auto deliver = [self, done = std::move(done)](Result<std::vector<Root>> roots) mutable {
     if (!roots) return done(std::move(roots).error());
-    done(or_out_of_memory([&] { return answer_roots(*std::move(roots), *self->dialect); }));
+    done(or_out_of_memory(
+        [&]() -> Result<std::string> { return self->codec->roots_result(*std::move(roots)); }));
   };
   InputReply<std::vector<Root>> reply(peer->poster(), std::move(deliver), stop);
   Function<void()> answer = [&] {

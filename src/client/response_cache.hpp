@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "godwit/base/clock.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/operation.hpp"
 
 namespace godwit::inline v0::detail::client {
 
@@ -23,6 +23,7 @@ class ResponseCache {
   /// Forgets what was read from this uri, from a part of it and from what it is a part of.
   void drop_reads(std::string_view uri);
   void clear();
+  bool empty() const noexcept { return entries_.empty(); }
 
   /// What an answer is kept under.
   static std::string key(mcp::Operation operation, std::string_view members);

@@ -21,8 +21,8 @@
 #include "godwit/client/client_session.hpp"
 #include "godwit/json/decode.hpp"
 #include "godwit/rpc/handler.hpp"
-#include "mcp/era/dialect.hpp"
-#include "mcp/era/stateless_client.hpp"
+#include "mcp/era/codec.hpp"
+#include "mcp/era/eras.hpp"
 #include "mcp/era/tool_param_headers.hpp"
 #include "questions.hpp"
 #include "response_cache.hpp"
@@ -69,8 +69,10 @@ struct Exchange {
   RequestParams params{};
   RequestOptions options{};
   ViewDone done{};
-  /// Under which the answer may be kept; empty if it must not.
-  std::string cache_key{};
+  /// The answer may be kept, and one that was kept be given.
+  bool may_be_cached = false;
+  /// It has been sent a second time, with fields for what the tools are now.
+  bool is_repeated = false;
 
   rpc::CallHandle call{};    // while the server works
   rpc::TimerHandle pause{};  // before a round without questions
@@ -108,10 +110,12 @@ struct Channel {
   SubscriptionFilter honoured{};
   ListenCallbacks callbacks{};
   bool acknowledged = false;
-  std::size_t subscribing = 0;  // stateful: answers that are missing
-  std::optional<rpc::Id> id{};  // stateless: names the subscription
-  rpc::CallHandle call{};       // stateless: open as long as it lasts
-  rpc::TimerHandle patience{};  // stateless: for the acknowledgement
+  std::size_t subscribing = 0;  // answers that are missing, where each resource is subscribed to
+  // Where one call is open as long as the channel lasts.
+  bool by_call = false;
+  std::optional<rpc::Id> id{};  // names the subscription
+  rpc::CallHandle call{};
+  rpc::TimerHandle patience{};  // for the acknowledgement
   Duration patience_left{};     // while the carrier holds the call up
 };
 
@@ -148,14 +152,15 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   /// As the options say and what is known of the server.
   void begin_start();
-  void probe(const mcp::Dialect& dialect, unsigned tries);
-  void on_probe(const mcp::Dialect& dialect, unsigned tries,
-                Result<detail::client::ResultView> outcome);
+  void probe(const mcp::Codec& with, unsigned tries);
+  void on_probe(const mcp::Codec& with, unsigned tries, Result<detail::client::ResultView> outcome);
   void initialize(std::string_view revision);
-  void on_initialize(Result<detail::client::ResultView> outcome);
+  void on_initialize(const mcp::Codec& offer, Result<detail::client::ResultView> outcome);
   /// Why what a server says about itself is too much to be kept.
   std::optional<Error> too_long(json::View description) const;
   void adopt(mcp::Welcome found);
+  /// What is known of the server.
+  Verdict verdict() const;
   /// Something that is no message, which a server seldom sends.
   void take_garbage(std::string_view text);
   /// The start has to be over by then, unless it had to be sooner.
@@ -180,6 +185,11 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   ClientCall ask_method(std::string_view method, RawJson params, RequestOptions options,
                         ViewDone done);
   bool cancel(std::uint64_t number, std::string_view reason);
+  /// What fulfils a wish of the program; `early` before it is known what is spoken: whoever asks
+  /// for it is told that nothing can be sent.
+  std::optional<mcp::Operation> message_for(mcp::Wish wish, mcp::Operation early) const noexcept {
+    return codec ? codec->message_for(wish) : early;
+  }
   /// Why nothing can be sent now, or for this operation.
   std::optional<Error> refusal(std::string_view method) const;
   std::optional<Error> missing_capability(mcp::Operation operation) const;
@@ -195,15 +205,15 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   void send_call(const ExchangePtr& exchange);
   void on_outcome(std::uint64_t number, Result<detail::client::ResultView> outcome);
   void begin_round(const ExchangePtr& exchange, json::View result);
+  /// Fetches the list of tools, because what is known of them is outdated, and sends the call of
+  /// one again. The server has not executed it.
+  void send_with_new_fields(const ExchangePtr& exchange);
   void on_answer(std::uint64_t number, unsigned round, std::size_t index,
                  Result<std::string> answer);
   void finish(const ExchangePtr& exchange, Result<json::View> outcome) noexcept;
   std::string meta_of(const detail::client::Exchange& exchange) const;
-  /// Whether what a request says is repeated in fields beside it.
-  bool says_beside() const noexcept { return has_fields && dialect && dialect->stateless; }
-  /// Those fields.
-  rpc::MessageFields fields_beside(const mcp::Dialect& in, std::string_view method,
-                                   std::optional<std::string_view> name = {}) const;
+  /// The fields that repeat what a request says.
+  rpc::MessageFields fields_beside(const mcp::Codec& in, std::string_view method) const;
   rpc::MessageFields fields_of(const detail::client::Exchange& exchange) const;
 
   // Questions of the server (questions.cpp).
@@ -219,6 +229,8 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
 
   void receive(rpc::detail::Call& call);
   void receive_request(rpc::detail::Call& call, const mcp::Method* row);
+  /// One that must not be answered, not even with an error.
+  void ignore_request(rpc::detail::Call& call);
   void receive_notification(rpc::detail::Call& call, const mcp::Method* row);
   std::optional<Error> take_notification(mcp::Operation operation, json::View params);
   std::optional<Error> take_acknowledgement(json::View params);
@@ -228,10 +240,10 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   // Listening (channels.cpp).
 
   Listen listen(SubscriptionFilter filter, ListenCallbacks callbacks);
-  void open_stateless(const ChannelPtr& channel);
+  void open_by_call(const ChannelPtr& channel, mcp::Operation request);
   /// How long the server may take to acknowledge it.
   void limit_patience(const ChannelPtr& channel, Duration left);
-  void open_stateful(const ChannelPtr& channel);
+  void open_by_resources(const ChannelPtr& channel);
   void on_subscribed(std::uint64_t number, const std::string& uri, bool good);
   void watch(const ChannelPtr& channel, const std::string& uri);
   void unwatch(const std::string& uri);
@@ -278,15 +290,17 @@ struct ClientSession::State : std::enable_shared_from_this<ClientSession::State>
   std::string garbage{};                 // what it sent instead of messages, to be quoted
   std::size_t garbage_lines = 0;
 
-  const mcp::Dialect* dialect = nullptr;
+  const mcp::Eras& eras = mcp::Eras::built_in();
+  const mcp::Codec* codec = nullptr;  // null before the start is over
+  bool shook_hands = false;           // the session began with a handshake
   mcp::Welcome welcome{};
-  std::string facts{};  // for the _meta of every request, where it wants them
+  std::string introduction{};  // for the _meta of every request, where it wants one
   std::optional<LoggingLevel> log_level{};
 
   std::uint64_t last_number = 0;
   std::unordered_map<std::uint64_t, ExchangePtr> exchanges;
   std::unordered_map<std::uint64_t, ChannelPtr> channels;
-  std::unordered_map<std::string, std::size_t> watched;  // stateful: by how many channels
+  std::unordered_map<std::string, std::size_t> watched;  // by how many channels
   bool quiet = false;                                    // a call that the server itself ended
 
   detail::client::ResponseCache cache;

@@ -78,7 +78,7 @@ std::optional<ListPlace> read_cursor(ListKind kind, const rpc::Facts& facts,
 }
 
 std::optional<VisiblePage> visible_page(const Server::Impl& server, const Catalog& catalog,
-                                        ListKind kind, const mcp::Dialect& dialect,
+                                        ListKind kind, const mcp::Codec& codec,
                                         const rpc::Facts& facts, std::size_t from) {
   const std::size_t page_size = server.options.page_size;
   // Only places where a page begins, counted among what the caller sees: a cursor tells nobody how
@@ -95,7 +95,7 @@ std::optional<VisiblePage> visible_page(const Server::Impl& server, const Catalo
     }
     if (!page.entries.empty()) page.entries.push_back(',');
     json::Writer entry(page.entries);
-    catalog.write_entry(entry, kind, i, dialect);
+    catalog.write_entry(entry, kind, i, codec);
   }
   if (seen < from) return std::nullopt;
   return page;

@@ -10,7 +10,7 @@
 
 #include "catalog.hpp"
 #include "godwit/server/access_policy.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/codec.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -46,7 +46,7 @@ struct VisiblePage {
 };
 /// Nothing if no page begins there.
 std::optional<VisiblePage> visible_page(const Server::Impl& server, const Catalog& catalog,
-                                        ListKind kind, const mcp::Dialect& dialect,
+                                        ListKind kind, const mcp::Codec& codec,
                                         const rpc::Facts& facts, std::size_t from);
 
 }  // namespace godwit::inline v0::detail::server

@@ -7,6 +7,7 @@
 #include "godwit/json/encode.hpp"
 #include "godwit/json/schema.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "mcp/era/eras.hpp"
 
 namespace godwit::inline v0::detail::server {
 
@@ -60,6 +61,9 @@ void write_canonical(json::Writer& writer, json::View value) {
     writer.value(value);
   }
 }
+
+/// In whose words the state names questions. Only servers of ours read it.
+const mcp::Codec& words() { return mcp::Eras::built_in().newest_alone(); }
 
 bool keeps_params(const WireQuestion& question) noexcept {
   return question.operation != mcp::Operation::create_message;
@@ -158,7 +162,7 @@ std::string Asks::save(std::int64_t expires) const {
   for (const WireQuestion& question : pending) {
     SavedAnswer ask{.key = question.key, .digest = question.digest};
     if (is_explicit) {
-      ask.method = mcp::stateless_dialect().name_of(question.operation);
+      ask.method = words().name_of(question.operation);
       if (keeps_params(question)) ask.params = question.params;
     }
     saved.asks.push_back(std::move(ask));
@@ -200,7 +204,7 @@ Result<Asks> Asks::load(std::string_view text, std::int64_t now) {
     } else {
       WireQuestion question{std::move(ask.key), {}, {}, std::move(ask.digest)};
       if (ask.method) {
-        const mcp::Method* method = mcp::stateless_dialect().find(*ask.method, mcp::Side::client);
+        const mcp::Method* method = words().find(*ask.method, mcp::Side::client);
         if (!method) return rpc::invalid_params("the request state is not of this server");
         question.operation = method->operation;
         question.params = std::move(ask.params).value_or("");

@@ -16,7 +16,7 @@
 #include "godwit/mcp/sealer.hpp"
 #include "godwit/server/context.hpp"
 #include "godwit/server/input_required.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/operation.hpp"
 
 namespace godwit::inline v0::detail::server {
 

@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "mcp/encode.hpp"
-
 namespace godwit::inline v0::detail::server {
 
 namespace {
@@ -141,7 +139,7 @@ std::size_t Catalog::count(ListKind kind) const {
   return 0;
 }
 
-std::shared_ptr<const std::string> Catalog::page(ListKind kind, const mcp::Dialect& dialect,
+std::shared_ptr<const std::string> Catalog::page(ListKind kind, const mcp::Codec& codec,
                                                  std::optional<std::string_view> cursor) const {
   std::size_t from = 0;
   if (cursor) {
@@ -153,19 +151,19 @@ std::shared_ptr<const std::string> Catalog::page(ListKind kind, const mcp::Diale
     from = *place;
   }
   const std::lock_guard lock(mutex_);
-  auto& kept = pages_[static_cast<std::size_t>(kind)][{dialect.index, from}];
-  if (!kept) kept = std::make_shared<const std::string>(render(kind, dialect, from));
+  auto& kept = pages_[static_cast<std::size_t>(kind)][{&codec, from}];
+  if (!kept) kept = std::make_shared<const std::string>(render(kind, codec, from));
   return kept;
 }
 
-std::string Catalog::render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const {
+std::string Catalog::render(ListKind kind, const mcp::Codec& codec, std::size_t from) const {
   const std::size_t total = count(kind);
   const std::size_t end = page_size_ == 0 ? total : std::min(total, from + page_size_);
   std::string text;
   json::Writer writer(text);
   writer.key(member_names[static_cast<std::size_t>(kind)]);
   writer.begin_array();
-  for (std::size_t i = from; i < end; ++i) write_entry(writer, kind, i, dialect);
+  for (std::size_t i = from; i < end; ++i) write_entry(writer, kind, i, codec);
   writer.end_array();
   if (end < total) {
     writer.key("nextCursor");
@@ -175,16 +173,16 @@ std::string Catalog::render(ListKind kind, const mcp::Dialect& dialect, std::siz
 }
 
 void Catalog::write_entry(json::Writer& writer, ListKind kind, std::size_t i,
-                          const mcp::Dialect& dialect) const {
+                          const mcp::Codec& codec) const {
   switch (kind) {
     case ListKind::tools:
-      return json::write(writer, mcp::fitted(tool_list_[i]->tool, dialect));
+      return codec.write_tool(writer, tool_list_[i]->tool);
     case ListKind::resources:
-      return json::write(writer, mcp::fitted(resource_list_[i]->resource, dialect));
+      return codec.write_resource(writer, resource_list_[i]->resource);
     case ListKind::templates:
-      return json::write(writer, mcp::fitted(template_list_[i]->resource, dialect));
+      return codec.write_template(writer, template_list_[i]->resource);
     case ListKind::prompts:
-      return json::write(writer, mcp::fitted(prompt_list_[i]->prompt, dialect));
+      return codec.write_prompt(writer, prompt_list_[i]->prompt);
   }
 }
 

@@ -20,7 +20,7 @@
 #include "godwit/mcp/uri_template.hpp"
 #include "godwit/server/access_policy.hpp"
 #include "godwit/server/server.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/codec.hpp"
 #include "mcp/era/stateless_headers.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -224,8 +224,8 @@ class Catalog {
     return capabilities_;
   }
   /// The members of a list result, without the braces: `"tools":[…],"nextCursor":"…"`. Made once
-  /// per dialect and page. Nothing if the cursor is none of ours.
-  std::shared_ptr<const std::string> page(ListKind kind, const mcp::Dialect& dialect,
+  /// per codec and page. Nothing if the cursor is none of ours.
+  std::shared_ptr<const std::string> page(ListKind kind, const mcp::Codec& codec,
                                           std::optional<std::string_view> cursor) const;
 
   const std::vector<std::shared_ptr<const Provider>>& providers(ListKind kind) const noexcept {
@@ -237,7 +237,7 @@ class Catalog {
   std::size_t count(ListKind kind) const;
   AccessQuestion question(ListKind kind, std::size_t i, const rpc::Facts& facts) const;
   void write_entry(json::Writer& writer, ListKind kind, std::size_t i,
-                   const mcp::Dialect& dialect) const;
+                   const mcp::Codec& codec) const;
 
  private:
   template <class E>
@@ -248,7 +248,7 @@ class Catalog {
     const auto at = index.find(name);
     return at == index.end() ? nullptr : at->second;
   }
-  std::string render(ListKind kind, const mcp::Dialect& dialect, std::size_t from) const;
+  std::string render(ListKind kind, const mcp::Codec& codec, std::size_t from) const;
 
   std::size_t page_size_;
   std::shared_ptr<const ServerCapabilities> capabilities_;  // shared by those it was promised to
@@ -266,8 +266,8 @@ class Catalog {
   std::array<std::vector<std::shared_ptr<const Provider>>, list_kinds> providers_;
 
   mutable std::mutex mutex_;  // guards the pages
-  mutable std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<const std::string>>
-      pages_[list_kinds];  // by dialect and first entry
+  mutable std::map<std::pair<const mcp::Codec*, std::size_t>, std::shared_ptr<const std::string>>
+      pages_[list_kinds];  // by codec and first entry
 };
 
 }  // namespace godwit::inline v0::detail::server

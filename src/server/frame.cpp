@@ -5,7 +5,6 @@
 
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/encode.hpp"
 #include "result.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -49,32 +48,28 @@ void Frame::close() {
 
 json::Writer& Frame::begin() {
   json::Writer& writer = open();
-  write_result_begin(writer, dialect());
+  codec().begin_result(writer);
   return writer;
 }
 
 json::Writer& Frame::begin(std::string_view result_type) {
   json::Writer& writer = open();
-  write_result_begin(writer, dialect(), result_type);
+  codec().begin_typed_result(writer, result_type);
   return writer;
 }
 
 bool Request::declares(const Session& session, const std::string& extension) const {
-  if (dialect->stateless) {
-    return static_cast<bool>(facts.capabilities.find("extensions").find(extension));
-  }
   const auto& caller = session.caller();
-  return caller && caller->capabilities.extensions &&
-         caller->capabilities.extensions->contains(extension);
+  return codec->declares(facts, caller ? &caller->capabilities : nullptr, extension);
 }
 
 void Frame::end(json::Writer& writer, const json::Object* meta, const CacheHint* cache) {
-  write_result_end(writer, dialect(), session_.server(), meta, cache);
+  write_result_end(writer, codec(), session_.server(), meta, cache);
   close();
 }
 
 void Frame::refuse(Error error) {
-  error = wire_error(std::move(error), dialect());
+  error = codec().wire_error(std::move(error));
   release();
   if (call_) {
     call_->fail(std::move(error));
@@ -127,15 +122,14 @@ void Frame::own_object(std::string_view json) {
   std::optional<json::Object> meta;
   std::string rest;
   if (object && (json.find("\"_meta\"") != json.npos || json.find("\"resultType\"") != json.npos)) {
-    // It may say itself what the dialect would add: each member once.
+    // It may say itself what the codec would add: each member once.
     if (Result<json::Value> value = json::parse(json)) {
       json::Object& members = *value->as_object();
-      if (const json::Value* own = members.find("resultType")) type = own->as_string().value_or("");
+      type = codec().take_result_type(members);
       if (const json::Value* own = members.find("_meta"); own && own->as_object()) {
         meta = *own->as_object();
       }
       members.erase("_meta");
-      if (dialect().stateless) members.erase("resultType");
       rest = value->dump();
       json = rest;
     }
@@ -151,8 +145,8 @@ void Frame::own_object(std::string_view json) {
   end(writer, meta ? &*meta : nullptr, nullptr);
 }
 
-bool Frame::knows_result_type(const std::string& type) {
-  if (type == "complete" || !dialect().stateless) return true;
+bool Frame::knows_result_type(std::string_view type) {
+  if (type == "complete") return true;
   const Extension* extension =
       session_.server().catalog()->extension_of(&Extension::result_types, type);
   if (extension && request_.declares(session_, extension->id)) return true;
@@ -174,10 +168,7 @@ void Frame::structured(std::string_view json) {
   if (!output_fits(json)) return;
   json::Writer& writer = begin();
   mcp::write_only_text(writer, json);
-  if (dialect().stateless || (dialect().structured && json.front() == '{')) {
-    writer.raw_key("\"structuredContent\":");
-    writer.raw(json);
-  }
+  codec().write_structured(writer, json);
   end(writer, nullptr, nullptr);
 }
 
@@ -194,7 +185,7 @@ void Frame::contents(const std::vector<Content>& contents) {
   }
   json::Writer& writer = begin();
   writer.raw_key("\"content\":");
-  mcp::write_contents(writer, contents, dialect());
+  codec().write_contents(writer, contents);
   end(writer, nullptr, nullptr);
 }
 
@@ -206,9 +197,8 @@ void Frame::result(const ToolResult& result) {
   }
   const bool failed = result.isError.value_or(false);
   if (result.structuredContent && !failed && !output_fits(result.structuredContent->text)) return;
-  const std::string type = result.resultType.value_or("complete");
-  if (!knows_result_type(type)) return;
-  write_tool_result(open(), dialect(), session_.server(), result);
+  if (!knows_result_type(codec().result_type(result))) return;
+  write_tool_result(open(), codec(), session_.server(), result);
   close();
 }
 
@@ -225,8 +215,7 @@ void Frame::prompt(const PromptResult& result) {
   writer.raw_key("\"messages\":");
   writer.begin_array();
   for (const PromptMessage& message : result.messages) {
-    json::write(writer, PromptMessage{.role = message.role,
-                                      .content = mcp::fitted(message.content, dialect())});
+    codec().write_message(writer, message);
   }
   writer.end_array();
   end(writer, result._meta ? &*result._meta : nullptr, nullptr);
@@ -241,7 +230,7 @@ void Frame::read(const ReadResult& result) {
   writer.raw_key("\"contents\":");
   writer.begin_array();
   for (const ResourceContents& contents : result.contents) {
-    json::write(writer, mcp::fitted(contents, dialect()));
+    codec().write_resource_contents(writer, contents);
   }
   writer.end_array();
   end(writer, result._meta ? &*result._meta : nullptr, request_.cache);
@@ -258,7 +247,7 @@ void Frame::blob(std::string_view bytes) {
 }
 
 void Frame::tool_failed(std::string_view text) {
-  write_tool_error(open(), dialect(), session_.server(), text);
+  write_tool_error(open(), codec(), session_.server(), text);
   close();
 }
 
@@ -283,8 +272,8 @@ void Frame::bad_arguments(const json::DecodeFailure& failure) {
   // The schema knows the keyword; the struct may know more than the schema can say.
   const json::Validation validation = tool->check(request_.arguments);
   text += validation.ok() ? failure.text() : validation.text();
-  if (dialect().icons) return tool_failed(text);
-  error.message = rpc::invalid_params(std::move(text)).message;
+  error = codec().bad_arguments(std::move(error), std::move(text));
+  if (is_tool_error(error)) return tool_failed(error.message);
   refuse(std::move(error));
 }
 
@@ -344,20 +333,10 @@ std::shared_ptr<Late> Frame::leave_stack() {
 
 const Caller& Frame::caller() {
   if (caller_) return *caller_;
-  if (!dialect().stateless) {
-    caller_ = late_ ? late_->caller() : *session_.caller();
-    return *caller_;
-  }
-  caller_.emplace();
-  if (request_.facts.client) {
-    if (auto info = json::decode<Implementation>(request_.facts.client)) {
-      caller_->info = *std::move(info);
-    }
-  }
-  if (auto capabilities = json::decode<ClientCapabilities>(request_.facts.capabilities)) {
-    caller_->capabilities = *std::move(capabilities);
-  }
-  return *caller_;
+  const Caller* const agreed = late_ ? late_->caller() : session_.caller().get();
+  Caller caller = agreed ? *agreed : Caller();
+  codec().read_sender(request_.facts, caller.info, caller.capabilities);
+  return caller_.emplace(std::move(caller));
 }
 
 std::optional<rpc::Id> Frame::request_id() const {
@@ -369,8 +348,7 @@ const rpc::Facts& Frame::facts() const {
 }
 
 std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState make) {
-  if (dialect().stateless) return nullptr;
-  return session_.state(type, make);
+  return codec().between_requests([&] { return session_.state(type, make); });
 }
 
 std::stop_token Frame::cancelled() const {
@@ -399,35 +377,22 @@ void Frame::progress(double progress, std::optional<double> total, std::string_v
   if (progress <= last_progress_) return;  // it rises, always
   last_progress_ = progress;
   std::string text;
-  rpc::detail::begin_notification(text, dialect().name_of(mcp::Operation::progress));
+  rpc::detail::begin_notification(text, codec().name_of(mcp::Operation::progress));
   json::Writer writer(text);
-  writer.begin_object();
-  writer.key("progressToken");
-  writer.value(token);
-  writer.key("progress");
-  writer.value(progress);
-  if (total) {
-    writer.key("total");
-    writer.value(*total);
-  }
-  if (!message.empty() && dialect().audio) {
-    writer.key("message");
-    writer.value(message);
-  }
-  writer.end_object();
+  codec().write_progress(
+      writer, {.token = token, .progress = progress, .total = total, .message = message});
   rpc::detail::end_notification(text);
   send(std::move(text));
 }
 
 bool Frame::wants_log(LoggingLevel level) {
   if (silent() || !session_.server().options.logging) return false;
-  if (dialect().stateless) return request_.facts.log_level && level >= *request_.facts.log_level;
-  return level >= session_.level();
+  return codec().wants_log(level, session_.level(), request_.facts);
 }
 
 void Frame::log(LoggingLevel level, std::string_view json, std::string_view logger) {
   std::string text;
-  rpc::detail::begin_notification(text, dialect().name_of(mcp::Operation::log_message));
+  rpc::detail::begin_notification(text, codec().name_of(mcp::Operation::log_message));
   json::Writer writer(text);
   writer.begin_object();
   writer.key("level");

@@ -14,16 +14,15 @@
 #include "catalog.hpp"
 #include "godwit/rpc/handler.hpp"
 #include "godwit/server/work.hpp"
-#include "mcp/era/dialect.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/codec.hpp"
 #include "provider.hpp"
 #include "session.hpp"
 
 namespace godwit::inline v0::detail::server {
 
-/// A request after admission: in which dialect it is served, and where its parts are.
+/// A request after admission: in which codec it is served, and where its parts are.
 struct Request {
-  const mcp::Dialect* dialect = nullptr;
+  const mcp::Codec* codec = nullptr;
   std::string_view method{};
   json::View params{};
   json::View meta{};
@@ -88,7 +87,7 @@ class Frame final : public Work, public Exchange {
   void close_stream() override;
   std::stop_token cancelled() const override;
   const Caller& caller() override;
-  std::string_view revision() const override { return request_.dialect->revision; }
+  std::string_view revision() const override { return request_.codec->revision(); }
   std::string_view method() const override { return request_.method; }
   json::View meta() const override { return request_.meta; }
   std::optional<rpc::Id> request_id() const override;
@@ -113,7 +112,7 @@ class Frame final : public Work, public Exchange {
  private:
   friend class Late;
 
-  const mcp::Dialect& dialect() const noexcept { return *request_.dialect; }
+  const mcp::Codec& codec() const noexcept { return *request_.codec; }
   EntryKind kind() const noexcept { return entry_->kind; }
   Asks& asks() {
     if (!asks_) asks_ = std::make_unique<Asks>(Asks::begin());
@@ -121,7 +120,7 @@ class Frame final : public Work, public Exchange {
   }
   bool silent() const noexcept { return asks_ && (asks_->suspended || asks_->replaying()); }
 
-  // Answering: a result is begun, its members are written, and it is ended with what its dialect
+  // Answering: a result is begun, its members are written, and it is ended with what its codec
   // wants at the end.
   json::Writer& open();
   void close();
@@ -136,14 +135,14 @@ class Frame final : public Work, public Exchange {
   std::shared_ptr<Late> leave_stack();
   /// True if the run is suspended; the client is asked then.
   bool suspend();
-  void suspend_stateless();
+  /// The result of this request asks.
+  void ask_by_result();
   void send(std::string message);
   Result<WireQuestion> word(std::string_view key, Question question);
   /// May one more round be asked?
   bool may_ask();
   Error asked_in_circles() const;
-  Error no_revision_for(std::string_view what) const;
-  Error not_offered(std::string_view what, std::string required) const;
+  Error cannot_ask(const mcp::Unaskable& why) const;
   Error clients_fault(std::string text) const;
   /// Does a structured result fit what its tool promised? False after an error was sent. Always
   /// true for what is no tool.
@@ -151,7 +150,7 @@ class Frame final : public Work, public Exchange {
   /// The result of a custom method.
   void own_object(std::string_view json);
   /// False if the client would not, which has been answered then.
-  bool knows_result_type(const std::string& type);
+  bool knows_result_type(std::string_view type);
 
   // Of providers (provided.cpp).
 
@@ -192,8 +191,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   Frame& frame() { return *frame_; }
   rpc::detail::InFlight& request() { return *in_flight_; }
   Session& session() { return *session_; }
-  /// Of a stateful client, as it was when the call came.
-  const Caller& caller() const { return *caller_; }
+  /// As the handshake said when the call came; null if there was none.
+  const Caller* caller() const { return caller_.get(); }
 
   /// The request with its params, which the first run inside this was given without.
   const Request& whole_request();
@@ -261,8 +260,5 @@ std::string misfit_text(std::string_view key, std::string_view why, unsigned rou
 /// What the sealed state of a request belongs to: another method, caller, handler or other
 /// arguments cannot use it.
 std::string state_context(const rpc::Facts& facts, const Request& request, const Entry& entry);
-
-/// The error as it travels in this dialect: codes of this process become those of the wire.
-Error wire_error(Error error, const mcp::Dialect& dialect);
 
 }  // namespace godwit::inline v0::detail::server

@@ -3,7 +3,6 @@
 
 #include "frame.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/encode.hpp"
 
 namespace godwit::inline v0::detail::server {
 
@@ -17,25 +16,13 @@ Error suspended() {
 
 }  // namespace
 
-Error wire_error(Error error, const mcp::Dialect& dialect) {
-  if (is_suspended(error)) {
-    return rpc::internal_error("the handler passed on a question that it had not asked");
+Error Frame::cannot_ask(const mcp::Unaskable& why) const {
+  if (why.required.empty()) {
+    return clients_fault("the revision that this connection speaks, " +
+                         std::string(codec().revision()) + ", has no " + std::string(why.what));
   }
-  if (error.cause == Cause::in_process && error.code == mcp::code::not_found) {
-    error.code = dialect.stateless ? rpc::code::invalid_params : mcp::code::resource_not_found;
-    return error;
-  }
-  // What the handler made, or another server told it, goes on as it is. The rest is how a call
-  // ended inside this process: its number would mean something else to the client.
-  if (error.cause != Cause::unspecified && error.cause != Cause::peer) {
-    error.code = rpc::code::internal_error;
-  }
-  return error;
-}
-
-Error Frame::not_offered(std::string_view what, std::string required) const {
-  if (dialect().stateless) return mcp::missing_capability(what, std::move(required));
-  return clients_fault("the client does not offer " + std::string(what));
+  if (auto error = codec().missing_capability(why.what, why.required)) return *std::move(error);
+  return clients_fault("the client does not offer " + std::string(why.what));
 }
 
 Error clients_fault(EntryKind kind, std::string text) {
@@ -57,80 +44,33 @@ std::string misfit_text(std::string_view key, std::string_view why, unsigned rou
          " rounds of questions: " + misfit_text(key, why);
 }
 
-Error Frame::no_revision_for(std::string_view what) const {
-  return clients_fault("the revision that this connection speaks, " +
-                       std::string(dialect().revision) + ", has no " + std::string(what));
-}
-
 Result<WireQuestion> Frame::word(std::string_view key, Question question) {
   const ClientCapabilities& capabilities = caller().capabilities;
   WireQuestion out;
   out.key = key;
-  json::Writer writer(out.params);
-  using Kind = Question::Kind;
+  mcp::Worded worded;
   switch (question.kind) {
-    case Kind::form:
+    case Question::Kind::form:
       out.operation = mcp::Operation::elicit;
-      if (dialect().name_of(out.operation).empty()) return no_revision_for("elicitation");
-      if (!capabilities.elicitation || !capabilities.elicitation->takes_forms()) {
-        return not_offered("elicitation by forms", R"({"elicitation":{"form":{}}})");
-      }
-      if (!mcp::can_say_form(question.elicit.requestedSchema, dialect())) {
-        return no_revision_for("lists in forms");
-      }
-      writer.begin_object();
-      if (dialect().icons) {
-        writer.key("mode");
-        writer.value("form");
-      }
-      writer.key("message");
-      writer.value(question.elicit.message);
-      writer.key("requestedSchema");
-      writer.raw(question.elicit.requestedSchema.text);
-      writer.end_object();
+      worded = codec().word_form(question.elicit, capabilities);
       break;
-    case Kind::url:
+    case Question::Kind::url:
       out.operation = mcp::Operation::elicit;
-      if (!dialect().icons) return no_revision_for("elicitation by urls");
-      if (!capabilities.elicitation || !capabilities.elicitation->takes_urls()) {
-        return not_offered("elicitation by urls", R"({"elicitation":{"url":{}}})");
-      }
-      writer.begin_object();
-      writer.key("mode");
-      writer.value("url");
-      writer.key("message");
-      writer.value(question.elicit.message);
-      writer.key("url");
-      writer.value(question.elicit.url);
-      if (!dialect().stateless) {
-        writer.key("elicitationId");
-        writer.value(asks().chain + "-" + std::string(key));
-      }
-      writer.end_object();
+      question.elicit.elicitationId = asks().chain + "-" + out.key;
+      worded = codec().word_url(question.elicit, capabilities);
       break;
-    case Kind::sample: {
+    case Question::Kind::sample:
       out.operation = mcp::Operation::create_message;
-      if (!capabilities.sampling) return not_offered("sampling", R"({"sampling":{}})");
-      const bool tools = question.sample.tools || question.sample.toolChoice;
-      if (tools && !dialect().icons) return no_revision_for("tools in sampling");
-      if (tools && !capabilities.sampling->tools) {
-        return not_offered("tools in sampling", R"({"sampling":{"tools":{}}})");
-      }
-      question.sample = mcp::fitted(std::move(question.sample), dialect());
-      if (!mcp::can_say(question.sample, dialect())) {
-        return no_revision_for("such content in sampling");
-      }
-      json::write(writer, question.sample);
+      worded = codec().word_sampling(std::move(question.sample), capabilities);
       break;
-    }
-    case Kind::roots:
+    case Question::Kind::roots:
       out.operation = mcp::Operation::list_roots;
-      if (!capabilities.roots) return not_offered("roots", R"({"roots":{}})");
-      writer.begin_object();
-      writer.end_object();
+      worded = codec().word_roots(capabilities);
       break;
   }
-  out.digest = digest_of(std::string(dialect().name_of(out.operation)) + out.params);
+  if (const auto* why = std::get_if<mcp::Unaskable>(&worded)) return cannot_ask(*why);
+  out.params = std::get<std::string>(std::move(worded));
+  out.digest = digest_of(std::string(codec().name_of(out.operation)) + out.params);
   return out;
 }
 
@@ -281,15 +221,19 @@ void Frame::drop_once(std::string_view key) {
 bool Frame::suspend() {
   if (!asks_ || !asks_->suspended) return false;
   release();  // a person may think for a long time
-  if (dialect().stateless) {
-    suspend_stateless();
-    return true;
-  }
-  if (const std::shared_ptr<Late> late = leave_stack()) late->ask_client();
+  struct Ways final : mcp::Asking {
+    explicit Ways(Frame& asking) : frame(asking) {}
+    void by_requests() override {
+      if (const std::shared_ptr<Late> late = frame.leave_stack()) late->ask_client();
+    }
+    void by_result() override { frame.ask_by_result(); }
+    Frame& frame;
+  } ways(*this);
+  codec().ask(ways);
   return true;
 }
 
-void Frame::suspend_stateless() {
+void Frame::ask_by_result() {
   Asks& all = *asks_;
   Server::Impl& server = session_.server();
   if (kind() == EntryKind::custom || kind() == EntryKind::list) {
@@ -327,8 +271,7 @@ void Frame::suspend_stateless() {
   asking_ = true;
   if (call_) call_->set_asks();
   json::Writer& writer = open();
-  writer.begin_object();
-  writer.raw(R"("resultType":"input_required")");
+  codec().begin_typed_result(writer, "input_required");
   if (!all.pending.empty()) {
     writer.key("inputRequests");
     writer.begin_object();
@@ -336,7 +279,7 @@ void Frame::suspend_stateless() {
       writer.key(question.key);
       writer.begin_object();
       writer.key("method");
-      writer.value(dialect().name_of(question.operation));
+      writer.value(codec().name_of(question.operation));
       writer.key("params");
       writer.raw(question.params);
       writer.end_object();

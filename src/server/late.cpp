@@ -84,7 +84,7 @@ void Late::end_beside(const std::string& why, Error otherwise) {
   if (entry_->kind != EntryKind::tool) return in_flight_->fail(std::move(otherwise));
   std::string answer;
   json::Writer writer(answer);
-  write_tool_error(writer, *request_.dialect, session_->server(), why);
+  write_tool_error(writer, *request_.codec, session_->server(), why);
   in_flight_->answer(std::move(answer));
 }
 
@@ -126,7 +126,7 @@ void Late::ask_now() {
     const auto done = [self = shared_from_this(), question](Result<RawJson> outcome) {
       self->answered(question, std::move(outcome));
     };
-    const std::string_view method = request_.dialect->name_of(question.operation);
+    const std::string_view method = request_.codec->name_of(question.operation);
     const rpc::CallHandle call =
         question.params == "{}"
             ? peer.call<RawJson>(method, rpc::no_params, done, options)

@@ -8,7 +8,7 @@
 
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/eras.hpp"
 #include "result.hpp"
 #include "session.hpp"
 
@@ -48,13 +48,12 @@ std::string describe(const rpc::Outcome& outcome) {
 rpc::Verdict answer_with(rpc::IncomingCall& call, const ToolResult& result) {
   auto* const session = static_cast<detail::server::Session*>(Service::session_of(call.context()));
   if (!session) return rpc::internal_error("the connection is none of a Server");
-  const bool stateless = session->only_stateless() ||
-                         mcp::is_stateless(mcp::find_facts(call.params().find("_meta"))) ||
-                         !session->dialect();
-  const mcp::Dialect& dialect = stateless ? mcp::stateless_dialect() : *session->dialect();
+  const mcp::Codec& codec =
+      mcp::Eras::built_in().codec_of(mcp::find_facts(call.params().find("_meta")),
+                                     session->only_stateless() ? nullptr : session->codec());
   std::string text;
   json::Writer writer(text);
-  detail::server::write_tool_result(writer, dialect, session->server(), result);
+  detail::server::write_tool_result(writer, codec, session->server(), result);
   return rpc::Verdict::answer(std::move(text));
 }
 

@@ -60,7 +60,7 @@ void Frame::page(const ListPage& page) {
   }
   const ListKind list = static_cast<const ListEntry&>(*entry_).list;
   Server::Impl& server = session_.server();
-  if (!append_page(listed_, page, list, server, *server.catalog(), dialect(), facts())) {
+  if (!append_page(listed_, page, list, server, *server.catalog(), codec(), facts())) {
     return refuse(rpc::internal_error("the provider returned a page of another list"));
   }
   std::optional<std::string> cursor;

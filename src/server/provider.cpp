@@ -3,7 +3,6 @@
 #include "access.hpp"
 #include "asks.hpp"
 #include "godwit/rpc/error_code.hpp"
-#include "mcp/encode.hpp"
 
 namespace godwit::inline v0::detail::server {
 
@@ -129,8 +128,22 @@ bool is_not_found(const Error& error) noexcept {
   return error.cause == Cause::in_process && error.code == mcp::code::not_found;
 }
 
+namespace {
+
+void write_entry(json::Writer& writer, const Tool& tool, const mcp::Codec& codec) {
+  codec.write_tool(writer, tool);
+}
+void write_entry(json::Writer& writer, const Prompt& prompt, const mcp::Codec& codec) {
+  codec.write_prompt(writer, prompt);
+}
+void write_entry(json::Writer& writer, const Resource& resource, const mcp::Codec& codec) {
+  codec.write_resource(writer, resource);
+}
+
+}  // namespace
+
 bool append_page(std::string& entries, const ListPage& page, ListKind kind,
-                 const Server::Impl& server, const Catalog& catalog, const mcp::Dialect& dialect,
+                 const Server::Impl& server, const Catalog& catalog, const mcp::Codec& codec,
                  const rpc::Facts& facts) {
   const auto append = [&](const auto& list, OfferKind offer, const auto& is_given) {
     for (const auto& each : list) {
@@ -143,7 +156,7 @@ bool append_page(std::string& entries, const ListPage& page, ListKind kind,
       if (!repair(entry, server.options.log)) continue;
       if (!entries.empty()) entries.push_back(',');
       json::Writer writer(entries);
-      json::write(writer, mcp::fitted(std::move(entry), dialect));
+      write_entry(writer, entry, codec);
     }
     return true;
   };

@@ -43,7 +43,7 @@ bool is_not_found(const Error& error) noexcept;
 
 /// Appends what the caller may see of a provider's page. False if it is a page of another list.
 bool append_page(std::string& entries, const ListPage& page, ListKind kind,
-                 const Server::Impl& server, const Catalog& catalog, const mcp::Dialect& dialect,
+                 const Server::Impl& server, const Catalog& catalog, const mcp::Codec& codec,
                  const rpc::Facts& facts);
 const std::optional<std::string>& next_of(const ListPage& page);
 

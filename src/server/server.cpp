@@ -7,7 +7,6 @@
 #include "asks.hpp"
 #include "gate.hpp"
 #include "godwit/mcp/memory_ledger.hpp"
-#include "mcp/era/stateless.hpp"
 #include "mcp/rules.hpp"
 #include "provider.hpp"
 #include "server_impl.hpp"
@@ -103,10 +102,7 @@ Server::Impl::Impl(ServerOptions options_) : options(std::move(options_)) {
   info.websiteUrl = options.websiteUrl;
   if (!options.icons.empty()) info.icons = options.icons;
   if (!options.ledger) options.ledger = std::make_shared<MemoryLedger>();
-  json::Writer writer(result_meta_member);
-  writer.key(mcp::meta_key::server_info);
-  json::write(writer, info);
-  result_meta = "\"_meta\":{" + result_meta_member + "}";
+  info_json = json::encode(info);
   router = std::make_shared<rpc::Router>(options.executor);
   router->fallback(std::make_unique<detail::server::Gate>());
 }
@@ -476,9 +472,10 @@ rpc::PeerOptions Server::peer_options(PeerFacts facts) const {
     return session;
   });
   options.abandoned = [](rpc::Peer& peer, const rpc::Id& id, const Error& reason) {
-    // Only stateful clients are asked by requests.
-    const std::string_view method = mcp::newest_stateful().name_of(mcp::Operation::cancelled);
-    peer.notify_cancelled(id, method,
+    // Only those who agreed on something are asked by requests.
+    auto& session = static_cast<detail::server::Session&>(session_of(peer));
+    if (!session.codec()) return;
+    peer.notify_cancelled(id, session.codec()->name_of(mcp::Operation::cancelled),
                           mcp::CancelledParams{.requestId = id, .reason = reason.message});
   };
   return options;

@@ -26,10 +26,7 @@ struct Server::Impl {
 
   ServerOptions options;
   Implementation info;
-  /// `"_meta":{"io.modelcontextprotocol/serverInfo":{…}}`, as most stateless results end.
-  std::string result_meta;
-  /// The same without the name and the braces, to be joined with a handler's own _meta.
-  std::string result_meta_member;
+  std::string info_json;  // the same as JSON
   std::shared_ptr<rpc::Router> router;
   std::vector<AccessPolicy> policies;
 

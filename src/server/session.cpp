@@ -1,7 +1,6 @@
 #include "session.hpp"
 
 #include "godwit/json/writer.hpp"
-#include "mcp/era/stateless.hpp"
 
 namespace godwit::inline v0::detail::server {
 
@@ -65,7 +64,7 @@ std::shared_ptr<void> Session::state(const std::type_info& type, Exchange::MakeS
   return states_->emplace(type, std::move(made)).first->second;
 }
 
-std::optional<Error> Session::begin(const mcp::Dialect& dialect,
+std::optional<Error> Session::begin(const mcp::Codec& codec,
                                     std::shared_ptr<const ServerCapabilities> promised,
                                     Caller caller) {
   // Counted for each session, also where several share one.
@@ -74,7 +73,7 @@ std::optional<Error> Session::begin(const mcp::Dialect& dialect,
   KeptClaim claim(kept_, bytes);
   caller_ = server_->known(std::move(caller));
   claim.keep();
-  dialect_ = &dialect;
+  codec_ = &codec;
   promised_ = std::move(promised);
   set_level(LoggingLevel::info);
   return std::nullopt;
@@ -152,7 +151,7 @@ void Session::tell_changes(unsigned changes, const rpc::Identity* caller) {
   };
   for (const ChangeName& change : change_names) {
     if (!(changes & change.change)) continue;
-    if (dialect_ && initialized_ && promised(change.change) && concerns(identity_)) {
+    if (codec_ && initialized_ && promised(change.change) && concerns(identity_)) {
       notify(change.operation, nullptr, {});
     }
     for_each_listen([&](const Listen& listen) {
@@ -164,7 +163,7 @@ void Session::tell_changes(unsigned changes, const rpc::Identity* caller) {
 
 void Session::tell_updated(const std::string& uri) {
   using enum mcp::Operation;
-  if (dialect_ && initialized_ && subscribed_.contains(uri)) notify(resource_updated, nullptr, uri);
+  if (codec_ && initialized_ && subscribed_.contains(uri)) notify(resource_updated, nullptr, uri);
   for_each_listen([&](const Listen& listen) {
     if (listen.uris.contains(uri)) notify(resource_updated, &listen, uri);
   });
@@ -176,7 +175,7 @@ void Session::tell_filtered(const std::string& filter, const std::string& value,
     const auto found = listen.others.find(filter);
     if (found == listen.others.end() || !found->second.contains(value)) return;
     std::string tagged =
-        R"({"_meta":{)" + json::quote(mcp::meta_key::subscription_id) + ":" + listen.id + "}";
+        R"({"_meta":{)" + json::quote(listen.codec->subscription_key()) + ":" + listen.id + "}";
     const std::string_view rest = std::string_view(params.text).substr(1);
     if (!rest.starts_with('}')) tagged += ',';
     tagged += rest;
@@ -186,14 +185,14 @@ void Session::tell_filtered(const std::string& filter, const std::string& value,
 
 void Session::notify(mcp::Operation operation, const Listen* listen, std::string_view uri) {
   if (poster_.closed()) return;
-  const mcp::Dialect& dialect = listen ? mcp::stateless_dialect() : *dialect_;
+  const mcp::Codec& codec = listen ? *listen->codec : *codec_;
   std::string params;
   json::Writer writer(params);
   writer.begin_object();
   if (listen) {
     writer.key("_meta");
     writer.begin_object();
-    writer.key(mcp::meta_key::subscription_id);
+    writer.key(codec.subscription_key());
     writer.raw(listen->id);
     writer.end_object();
   }
@@ -204,9 +203,9 @@ void Session::notify(mcp::Operation operation, const Listen* listen, std::string
   writer.end_object();
   const rpc::Route route = listen ? listen->route : 0;
   if (params == "{}") {
-    peer_.notify(dialect.name_of(operation), rpc::no_params, route);
+    peer_.notify(codec.name_of(operation), rpc::no_params, route);
   } else {
-    peer_.notify(dialect.name_of(operation), RawJson{std::move(params)}, route);
+    peer_.notify(codec.name_of(operation), RawJson{std::move(params)}, route);
   }
 }
 

@@ -20,7 +20,7 @@
 #include "godwit/rpc/peer.hpp"
 #include "godwit/server/server.hpp"
 #include "kept_bytes.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/codec.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "server_impl.hpp"
 
@@ -43,8 +43,10 @@ class Session final : public Service::Session, public std::enable_shared_from_th
 
   void set_stateless() override { only_stateless_ = true; }
   bool only_stateless() const noexcept { return only_stateless_; }
-  bool established() const noexcept override { return dialect_ != nullptr; }
-  bool resumes_streams() const noexcept override { return dialect_ && dialect_->priming; }
+  bool established() const noexcept override { return codec_ != nullptr; }
+  bool resumes_streams() const noexcept override {
+    return codec_ && codec_->carrier_rules().primed_streams;
+  }
   std::size_t kept_bytes() const noexcept override { return kept_.here(); }
   /// Whether the program, or an extension that it declared, added a method of this name.
   bool has_method(std::string_view name) override;
@@ -52,10 +54,11 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   // The stateful conversation, if there is one.
 
   /// An error, and nothing has begun, if the client says more about itself than is kept.
-  std::optional<Error> begin(const mcp::Dialect& dialect,
+  std::optional<Error> begin(const mcp::Codec& codec,
                              std::shared_ptr<const ServerCapabilities> promised, Caller caller);
   const ServerCapabilities& promised() const noexcept { return *promised_; }
-  const mcp::Dialect* dialect() const noexcept { return dialect_; }
+  /// What the handshake agreed on; null before.
+  const mcp::Codec* codec() const noexcept { return codec_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   /// Who made the handshake; null if nobody has verified that.
   void set_identity(std::shared_ptr<const rpc::Identity> identity) noexcept {
@@ -74,6 +77,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   // Listening of stateless clients.
 
   struct Listen {
+    const mcp::Codec* codec = nullptr;
     std::string id;  // as JSON
     std::shared_ptr<const rpc::Identity> identity;
     rpc::Route route = 0;  // that it came by
@@ -131,7 +135,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
 
   bool only_stateless_ = false;
   KeptBytes kept_;
-  const mcp::Dialect* dialect_ = nullptr;
+  const mcp::Codec* codec_ = nullptr;
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
   std::shared_ptr<const rpc::Identity> identity_;

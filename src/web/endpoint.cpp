@@ -13,7 +13,8 @@
 #include "godwit/web/memory_event_store.hpp"
 #include "http_session.hpp"
 #include "lane.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/eras.hpp"
+#include "mcp/era/stateless_headers.hpp"
 #include "relay.hpp"
 #include "session_census.hpp"
 #include "session_order.hpp"
@@ -52,7 +53,7 @@ Accepted accepted_by(const http::Request& request) {
 
 bool is_handshake(json::View message) {
   return message.find("method").as_string() ==
-         mcp::newest_stateful().name_of(mcp::Operation::initialize);
+         mcp::Eras::built_in().newest_by_handshake().name_of(mcp::Operation::initialize);
 }
 
 /// Nothing if it has none that can be answered under.
@@ -279,25 +280,24 @@ void Endpoint::Impl::post(const http::Request& request, http::Exchange& exchange
 
 void Endpoint::Impl::route(const http::Request& request, json::View message,
                            http::Exchange& exchange) {
-  if (options.stateless && mcp::is_stateless(message.find("params").find("_meta"))) {
+  if (options.stateless && mcp::named_revision(message.find("params").find("_meta"))) {
     return stateless(request, message, exchange);
   }
   if (options.stateful && request.fields.find(mcp::header::session)) {
     return stateful(request, message, exchange);
   }
   const bool handshake = is_handshake(message);
+  const mcp::Eras& eras = mcp::Eras::built_in();
   if (!options.stateful && handshake) {
     // Old clients can do no more than show the text.
     const auto wanted = message.find("params").find("protocolVersion").as_string();
-    return refuse(request, exchange, 400, mcp::unsupported_version(wanted.value_or("")), {},
-                  message);
+    return refuse(request, exchange, 400,
+                  eras.newest_alone().unsupported_revision(wanted.value_or(""), eras), {}, message);
   }
   if (!options.stateful) return stateless(request, message, exchange);
   const auto version = request.fields.find(mcp::header::protocol_version);
-  const mcp::Dialect* dialect = version ? mcp::dialect_of(*version) : nullptr;
   if (handshake) return initialize(request, message, exchange);
-  const bool known_stateful = dialect && !dialect->stateless;
-  if (version && !known_stateful && options.stateless) {
+  if (version && !eras.by_handshake(*version) && options.stateless) {
     return stateless(request, message, exchange);
   }
   stateful(request, message, exchange);
@@ -366,8 +366,7 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
     return nullptr;
   }
   if (const auto version = request.fields.find(mcp::header::protocol_version)) {
-    const mcp::Dialect* dialect = mcp::dialect_of(*version);
-    if (!dialect || dialect->stateless) {
+    if (!mcp::Eras::built_in().by_handshake(*version)) {
       refuse(request, exchange, 400,
              "MCP-Protocol-Version must be the one that was agreed on in the handshake");
       return nullptr;

@@ -6,7 +6,7 @@
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/carrier_error.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/stateless_headers.hpp"
 #include "transport_impl.hpp"
 #include "wire.hpp"
 

@@ -6,7 +6,7 @@
 #include "godwit/base/rollback.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/message.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/eras.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "transport_impl.hpp"
 
@@ -67,10 +67,10 @@ Delivered HttpTransport::Impl::deliver_nameless(json::View message, const Post* 
 
 Delivered HttpTransport::Impl::deliver_batch(json::View batch, std::string_view text,
                                              const Post* from) {
-  const mcp::Dialect* const dialect = mcp::dialect_of(revision);
+  const mcp::Codec* const agreed = mcp::Eras::built_in().find(revision);
   const bool answers_one = from && from->message().is_batch();
   if (batch.size() == 0) return Delivered::no_message;
-  if (answers_one || (dialect && dialect->batches)) {
+  if (answers_one || (agreed && agreed->carrier_rules().batches)) {
     bool good = true;
     for (const json::View entry : batch.items()) {
       const rpc::Role role = rpc::role_of(entry);

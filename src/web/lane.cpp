@@ -5,7 +5,7 @@
 #include "godwit/http/sse_event.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/transport/request_facts.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/eras.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -52,19 +52,7 @@ void Lane::run(const http::Request& request, json::View message, http::Exchange&
 }
 
 int Lane::status_of(const Error* error) noexcept {
-  if (!error) return 200;
-  switch (error->code) {
-    case rpc::code::parse_error:
-    case rpc::code::invalid_request:
-    case mcp::code::header_mismatch:
-    case mcp::code::missing_capability:
-    case mcp::code::unsupported_version:
-      return 400;
-    case rpc::code::method_not_found:
-      return 404;
-    default:
-      return 200;
-  }
+  return error ? mcp::Eras::built_in().newest_alone().http_status(*error) : 200;
 }
 
 void Lane::finish(const rpc::Outbound& message) {

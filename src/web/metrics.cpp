@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "godwit/mcp/service.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/eras.hpp"
 
 namespace godwit::inline v0 {
 
@@ -16,12 +16,7 @@ constexpr std::array<std::string_view, 7> bound_names = {"0.0001", "0.001", "0.0
 /// Whoever calls makes up names of methods. Those that do not exist are counted as one.
 constexpr std::string_view unknown = "unknown";
 
-bool is_of_protocol(std::string_view method) {
-  const auto has = [&](const mcp::Dialect& dialect) {
-    return dialect.find(method, mcp::Side::server) != nullptr;
-  };
-  return has(mcp::stateless_dialect()) || std::ranges::any_of(mcp::stateful_dialects(), has);
-}
+bool is_of_protocol(std::string_view method) { return mcp::Eras::built_in().know(method); }
 
 /// The value of a label: any text, in which three characters are escaped.
 std::string quoted(std::string_view text) {

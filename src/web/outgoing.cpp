@@ -5,7 +5,8 @@
 
 #include "godwit/http/fields.hpp"
 #include "godwit/json/document.hpp"
-#include "mcp/era/stateless.hpp"
+#include "mcp/era/eras.hpp"
+#include "mcp/era/stateless_headers.hpp"
 
 namespace godwit::inline v0::detail::web {
 
@@ -21,8 +22,9 @@ void take_id(Outgoing& out, json::View message) {
 /// What the table of the era knows the method as.
 void take_method(Outgoing& out, std::string_view method) {
   out.method = method;
-  const mcp::Dialect& dialect = out.stateless() ? mcp::stateless_dialect() : mcp::newest_stateful();
-  if (const mcp::Method* row = dialect.find(method, mcp::Side::server)) {
+  const mcp::Eras& eras = mcp::Eras::built_in();
+  const mcp::Codec& codec = out.stateless() ? eras.newest_alone() : eras.newest_by_handshake();
+  if (const mcp::Method* row = codec.find(method, mcp::Side::server)) {
     out.operation = row->operation;
   }
 }
@@ -54,10 +56,8 @@ Outgoing read_outgoing(std::string body, json::View message) {
   if (const auto method = message.find("method").as_string()) {
     const json::View params = message.find("params");
     const json::View meta = params.find("_meta");
-    if (mcp::is_stateless(meta)) {
-      const auto revision = meta.find(mcp::meta_key::protocol_version).as_string();
-      if (revision && http::is_field_value(*revision)) out.revision = *revision;
-    }
+    const auto revision = mcp::named_revision(meta).as_string();
+    if (revision && http::is_field_value(*revision)) out.revision = *revision;
     take_method(out, *method);
     if (const std::string_view member = mcp::naming_member(out.method); !member.empty()) {
       if (const auto name = params.find(member).as_string()) out.name.emplace(*name);

@@ -11,7 +11,7 @@
 #include "godwit/json/view.hpp"
 #include "godwit/rpc/id.hpp"
 #include "godwit/rpc/transport.hpp"
-#include "mcp/era/dialect.hpp"
+#include "mcp/era/operation.hpp"
 
 namespace godwit::inline v0::detail::web {
 

@@ -1,10 +1,13 @@
-// The stateless era: every request says all about its sender, servers never ask on their own.
+// The stateless era: its table of methods, and a server's side of it.
 #include "stateless.hpp"
 
-#include "godwit/base/work.hpp"
+#include <algorithm>
+#include <utility>
+
+#include "eras.hpp"
 #include "godwit/json/enum_names.hpp"
-#include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
+#include "stateless_headers.hpp"
 
 namespace godwit::inline v0::mcp {
 
@@ -38,51 +41,22 @@ constexpr Method methods[] = {
     {"roots/list", list_roots, Side::client, false},
 };
 
-constexpr Dialect dialect = {.revision = "2026-07-28",
-                             .index = dialect_count - 1,
-                             .stateless = true,
-                             .batches = false,
-                             .audio = true,
-                             .structured = true,
-                             .icons = true,
-                             .priming = false,
-                             .methods = methods};
-
 }  // namespace
 
-const Dialect& stateless_dialect() noexcept { return dialect; }
-
-bool is_stateless(json::View meta) noexcept {
-  return static_cast<bool>(meta.find(meta_key::protocol_version));
+const Codec& stateless_codec() noexcept {
+  static const StatelessCodec codec;
+  return codec;
 }
 
-RequestFacts find_facts(json::View meta) noexcept {
-  RequestFacts facts;
-  const auto fact_called = [&](std::string_view key) -> json::View* {
-    const auto is = [&](std::string_view known) { return json::detail::same_name(key, known); };
-    if (is(meta_key::protocol_version)) return &facts.revision;
-    if (is(meta_key::client_capabilities)) return &facts.capabilities;
-    if (is(meta_key::client_info)) return &facts.client;
-    if (is(meta_key::log_level)) return &facts.wanted_level;
-    return nullptr;
-  };
-  json::detail::NameFilter others;
-  for (const auto [key, value] : meta.members()) {
-    detail::base::count_work(1);
-    if (json::View* const fact = fact_called(key)) {
-      facts.may_have_twins |= static_cast<bool>(*fact);
-      *fact = value;
-    } else {
-      facts.may_have_twins |= others.maybe_seen(key);
-    }
-  }
-  return facts;
-}
+StatelessCodec::StatelessCodec() noexcept : Codec("2026-07-28", methods) {}
 
-std::optional<Error> check_facts(RequestFacts& facts, const rpc::HeaderFields* fields) {
+// Receiving.
+
+std::optional<Error> StatelessCodec::admit(Incoming& message, const Eras& eras) const {
+  RequestFacts& facts = message.facts;
   std::optional<std::string_view> field;
-  if (fields) {
-    field = fields->find(header::protocol_version);
+  if (message.fields) {
+    field = message.fields->find(header::protocol_version);
     if (!field) return header_mismatch("the header MCP-Protocol-Version must be there once");
   }
   std::string_view wanted;
@@ -92,7 +66,7 @@ std::optional<Error> check_facts(RequestFacts& facts, const rpc::HeaderFields* f
     return header_mismatch("MCP-Protocol-Version is " + json::quote(field->substr(0, 100)) +
                            " and the body says " + json::quote(wanted.substr(0, 100)));
   }
-  if (wanted != dialect.revision) return unsupported_version(wanted);
+  if (!eras.alone(wanted)) return unsupported_revision(wanted, eras);
   if (facts.wanted_level) {
     facts.log_level = json::enum_value<LoggingLevel>(facts.wanted_level.as_string().value_or(""));
     if (!facts.log_level) {
@@ -100,25 +74,19 @@ std::optional<Error> check_facts(RequestFacts& facts, const rpc::HeaderFields* f
                                  ": expected a level from \"debug\" to \"emergency\"");
     }
   }
-  return std::nullopt;
+  return message.fields ? check_method(*message.fields, message.method) : std::nullopt;
 }
 
-Error unsupported_version(std::string_view requested) {
-  requested = requested.substr(0, 100);  // ours have ten characters
-  std::string data;
-  json::Writer writer(data);
-  writer.begin_object();
-  writer.key("supported");
-  writer.begin_array();
-  writer.value(dialect.revision);
-  writer.end_array();
-  writer.key("requested");
-  writer.value(requested);
-  writer.end_object();
-  return Error{.code = code::unsupported_version,
-               .message = "Unsupported protocol version " + json::quote(requested) +
-                          "; requests like this are served in " + json::quote(dialect.revision),
-               .data = std::move(data)};
+std::optional<Error> StatelessCodec::check_target(const rpc::HeaderFields& fields,
+                                                  std::string_view method,
+                                                  json::View params) const {
+  return check_name(fields, method, params);
+}
+
+std::optional<Error> StatelessCodec::check_arguments(const rpc::HeaderFields& fields,
+                                                     std::span<const ParamHeader> headers,
+                                                     json::View arguments) const {
+  return check_params(fields, headers, arguments);
 }
 
 Error missing_meta(std::string_view key) {
@@ -127,11 +95,96 @@ Error missing_meta(std::string_view key) {
       (key == meta_key::client_capabilities ? ", an object (it may be empty)" : ", a string"));
 }
 
-Error missing_capability(std::string_view what, std::string required) {
+Error StatelessCodec::unsupported_revision(std::string_view requested, const Eras& eras) const {
+  requested = requested.substr(0, 100);  // ours have ten characters
+  std::string data;
+  json::Writer writer(data);
+  writer.begin_object();
+  writer.key("supported");
+  writer.begin_array();
+  for (const Codec* const each : eras.alone()) writer.value(each->revision());
+  writer.end_array();
+  writer.key("requested");
+  writer.value(requested);
+  writer.end_object();
+  return Error{.code = code::unsupported_version,
+               .message = "Unsupported protocol version " + json::quote(requested) +
+                          "; requests like this are served in " + json::quote(revision()),
+               .data = std::move(data)};
+}
+
+// Answering.
+
+void StatelessCodec::begin_result(json::Writer& writer) const {
+  writer.raw_key(R"({"resultType":)");
+  writer.raw(R"("complete")");
+}
+
+void StatelessCodec::begin_typed_result(json::Writer& writer, std::string_view type) const {
+  writer.raw_key(R"({"resultType":)");
+  writer.value(type);
+}
+
+void StatelessCodec::end_result(json::Writer& writer, const ResultEnd& end) const {
+  if (end.ttl_ms) {
+    writer.raw_key("\"ttlMs\":");
+    writer.value(std::max<std::int64_t>(*end.ttl_ms, 0));
+    writer.raw_key("\"cacheScope\":");
+    writer.raw(end.is_shared ? "\"public\"" : "\"private\"");
+  }
+  static constexpr std::string_view begin = R"("_meta":{"io.modelcontextprotocol/serverInfo":)";
+  static_assert(begin.find(meta_key::server_info) != begin.npos);
+  writer.raw_key(begin);
+  writer.raw(end.server);
+  if (end.meta) {
+    for (const json::Member& member : *end.meta) {
+      writer.key(member.key);
+      writer.value(member.value);
+    }
+  }
+  writer.end_object();
+  writer.end_object();
+}
+
+std::string_view StatelessCodec::result_type(const ToolResult& result) const {
+  return result.resultType ? std::string_view(*result.resultType) : Codec::result_type(result);
+}
+
+std::string StatelessCodec::take_result_type(json::Object& result) const {
+  const json::Value* const own = result.find("resultType");
+  if (!own) return Codec::take_result_type(result);
+  std::string type(own->as_string().value_or(""));
+  result.erase("resultType");
+  return type;
+}
+
+std::string_view StatelessCodec::subscription_key() const noexcept {
+  return meta_key::subscription_id;
+}
+
+// Refusing.
+
+std::optional<Error> StatelessCodec::missing_capability(std::string_view what,
+                                                        std::string_view required) const {
   return Error{.code = code::missing_capability,
                .message = "Missing required client capability: the client does not offer " +
                           std::string(what),
-               .data = R"({"requiredCapabilities":)" + std::move(required) + "}"};
+               .data = R"({"requiredCapabilities":)" + std::string(required) + "}"};
+}
+
+int StatelessCodec::http_status(const Error& error) const noexcept {
+  switch (error.code) {
+    case rpc::code::parse_error:
+    case rpc::code::invalid_request:
+    case code::header_mismatch:
+    case code::missing_capability:
+    case code::unsupported_version:
+      return 400;
+    case rpc::code::method_not_found:
+      return 404;
+    default:
+      return 200;
+  }
 }
 
 }  // namespace godwit::inline v0::mcp

@@ -1,17 +1,11 @@
-// What only the stateless era has: the facts that every request carries in its _meta.
+// The codec of the stateless era: every request says all about its sender, and servers never ask on
+// their own. For the files of this era and for select.cpp only.
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
+#include <cstdint>
 #include <string_view>
 
-#include "dialect.hpp"
-#include "godwit/base/error.hpp"
-#include "godwit/json/view.hpp"
-#include "godwit/json/writer.hpp"
-#include "godwit/mcp/notification.hpp"
-#include "stateless_headers.hpp"
+#include "codec.hpp"
 
 namespace godwit::inline v0::mcp {
 
@@ -31,34 +25,52 @@ inline constexpr std::int64_t missing_capability = -32021;
 inline constexpr std::int64_t unsupported_version = -32022;
 }  // namespace code
 
-/// What a request says about its sender in its _meta. Views into the request.
-struct RequestFacts {
-  json::View revision{};  // every request of the stateless era has one
-  json::View capabilities{};
-  json::View client{};
-  json::View wanted_level{};  // as it came
-  std::optional<LoggingLevel> log_level{};
-  /// Two members of the _meta may have the same name; View::duplicate_key() knows.
-  bool may_have_twins = false;
+class StatelessCodec final : public Codec {
+ public:
+  StatelessCodec() noexcept;
+
+  std::optional<Error> admit(Incoming& message, const Eras& eras) const override;
+  std::optional<Error> check_target(const rpc::HeaderFields& fields, std::string_view method,
+                                    json::View params) const override;
+  std::optional<Error> check_arguments(const rpc::HeaderFields& fields,
+                                       std::span<const ParamHeader> headers,
+                                       json::View arguments) const override;
+  Error unsupported_revision(std::string_view requested, const Eras& eras) const override;
+
+  void begin_result(json::Writer& writer) const override;
+  void begin_typed_result(json::Writer& writer, std::string_view type) const override;
+  void end_result(json::Writer& writer, const ResultEnd& end) const override;
+  std::string_view result_type(const ToolResult& result) const override;
+  std::string take_result_type(json::Object& result) const override;
+  std::string_view subscription_key() const noexcept override;
+
+  std::optional<Error> missing_capability(std::string_view what,
+                                          std::string_view required) const override;
+  int http_status(const Error& error) const noexcept override;
+
+  std::string introduction(const ClientCapabilities& capabilities,
+                           const Implementation& client) const override;
+  Result<Welcome> read_discovery(json::View result) const override;
+  std::optional<std::vector<std::string>> spoken_instead(const Error& error) const override;
+  bool is_own_error(const Error& error) const noexcept override;
+
+  std::optional<Operation> message_for(Wish wish) const noexcept override;
+  std::string request_meta(const RequestMeta& meta) const override;
+  void add_fields(rpc::MessageFields& fields, std::string_view method,
+                  std::optional<std::string_view> name) const override;
+  std::optional<Error> check_schema(json::View input_schema) const override;
+  void learn_tools(ToolParamHeaders& known, json::View tools, bool is_first_page) const override;
+  bool is_outdated(const Error& error) const noexcept override;
+  ResultKind kind_of(json::View result) const noexcept override;
+  Duration time_to_live(json::View result) const noexcept override;
+
+  void receive(std::string_view method, ServerRequest& request) const override;
+  Audience audience_of(json::View params) const noexcept override;
 };
 
-/// Does this _meta belong to a request of the stateless era?
-GODWIT_API bool is_stateless(json::View meta) noexcept;
-inline bool is_stateless(const RequestFacts& facts) noexcept {
-  return static_cast<bool>(facts.revision);
-}
-/// Finds them in one walk over the _meta, which may be absent.
-GODWIT_API RequestFacts find_facts(json::View meta) noexcept;
-/// Why a request of the stateless era cannot be served. If the carrier has fields, the revision
-/// must stand there, too.
-GODWIT_API std::optional<Error> check_facts(RequestFacts& facts,
-                                            const rpc::HeaderFields* fields = nullptr);
-/// The answer to a revision that is not spoken here.
-GODWIT_API Error unsupported_version(std::string_view requested);
+const Codec& stateless_codec() noexcept;
+
 /// The answer to a request without the members that every one needs.
-GODWIT_API Error missing_meta(std::string_view key);
-/// The answer if a client would have to be able to do something. `required` is JSON:
-/// {"sampling":{}}.
-GODWIT_API Error missing_capability(std::string_view what, std::string required);
+Error missing_meta(std::string_view key);
 
 }  // namespace godwit::inline v0::mcp

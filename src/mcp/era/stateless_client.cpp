@@ -1,13 +1,16 @@
-#include "stateless_client.hpp"
-
+// A client's side of the stateless era.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
-#include "../encode.hpp"
+#include "eras.hpp"
 #include "godwit/json/decode.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/json/encode.hpp"
+#include "godwit/json/enum_names.hpp"
 #include "stateless.hpp"
+#include "stateless_headers.hpp"
+#include "tool_param_headers.hpp"
 
 namespace godwit::inline v0::mcp {
 
@@ -27,37 +30,32 @@ std::vector<std::string> texts(json::View array) {
   return out;
 }
 
-}  // namespace
-
-std::string client_facts(const Dialect& dialect, const ClientCapabilities& capabilities,
-                         const Implementation& client) {
-  std::string out;
-  json::Writer writer(out);
-  writer.key(meta_key::protocol_version);
-  writer.value(dialect.revision);
-  writer.key(meta_key::client_capabilities);
-  json::write(writer, fitted(capabilities, dialect));
-  writer.key(meta_key::client_info);
-  write_implementation(writer, client, dialect);
-  return out;
-}
-
-bool is_client_fact(std::string_view key) noexcept {
+/// Is this one of the members that introduction() writes?
+bool introduces(std::string_view key) noexcept {
   return key == meta_key::protocol_version || key == meta_key::client_capabilities ||
          key == meta_key::client_info;
 }
 
-Implementation read_implementation(json::View view) {
-  Implementation out;
-  json::DecodeFailure failure;
-  if (json::read(view, out, failure)) return out;
-  out = {};
-  if (const auto name = view.find("name").as_string()) out.name = *name;
-  if (const auto version = view.find("version").as_string()) out.version = *version;
+}  // namespace
+
+// Beginning.
+
+std::string StatelessCodec::introduction(const ClientCapabilities& capabilities,
+                                         const Implementation& client) const {
+  ClientCapabilities said = capabilities;
+  if (said.roots) *said.roots = {};  // nobody remembers a list that could change
+  std::string out;
+  json::Writer writer(out);
+  writer.key(meta_key::protocol_version);
+  writer.value(revision());
+  writer.key(meta_key::client_capabilities);
+  json::write(writer, said);
+  writer.key(meta_key::client_info);
+  json::write(writer, client);
   return out;
 }
 
-Result<Welcome> read_discover_result(json::View result, const Dialect& asked) {
+Result<Welcome> StatelessCodec::read_discovery(json::View result) const {
   struct Discovered {
     std::vector<std::string> supportedVersions{};
     ServerCapabilities capabilities{};
@@ -66,7 +64,7 @@ Result<Welcome> read_discover_result(json::View result, const Dialect& asked) {
   auto discovered = json::decode<Discovered>(result);
   if (!discovered) return std::move(discovered).error();
   Welcome welcome;
-  welcome.dialect = &asked;
+  welcome.codec = this;
   welcome.capabilities = std::move(discovered->capabilities);
   welcome.instructions = std::move(discovered->instructions).value_or("");
   welcome.revisions = std::move(discovered->supportedVersions);
@@ -76,40 +74,92 @@ Result<Welcome> read_discover_result(json::View result, const Dialect& asked) {
   return welcome;
 }
 
-bool is_stateless_error(const Error& error) noexcept {
-  return error.code == code::unsupported_version || error.code == code::missing_capability ||
-         error.code == code::header_mismatch;
-}
-
-bool is_unsupported_version(const Error& error) noexcept {
-  return error.code == code::unsupported_version;
-}
-
-std::vector<std::string> offered_revisions(const Error& error) {
+std::optional<std::vector<std::string>> StatelessCodec::spoken_instead(const Error& error) const {
+  if (error.code != code::unsupported_version) return std::nullopt;
   json::Document document;
   const auto data = document.parse(error.data);
   return data ? texts(data->find("supported")) : std::vector<std::string>();
 }
 
-const Dialect* best_of(std::span<const std::string> revisions, bool stateless) noexcept {
-  const Dialect* best = nullptr;
-  for (const std::string& revision : revisions) {
-    const Dialect* dialect = dialect_of(revision);
-    if (!dialect || dialect->stateless != stateless) continue;
-    if (!best || dialect->index > best->index) best = dialect;
-  }
-  return best;
+bool StatelessCodec::is_own_error(const Error& error) const noexcept {
+  return error.code == code::unsupported_version || error.code == code::missing_capability ||
+         error.code == code::header_mismatch;
 }
 
-ResultKind kind_of(json::View result, const Dialect& dialect) noexcept {
+// Asking.
+
+std::optional<Operation> StatelessCodec::message_for(Wish wish) const noexcept {
+  switch (wish) {
+    case Wish::sign_of_life:
+    case Wish::description:
+      return Operation::discover;
+    case Wish::changes:
+      return Operation::listen;
+    case Wish::log_level:
+    case Wish::tell_of_roots:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::string StatelessCodec::request_meta(const RequestMeta& meta) const {
+  std::string out;
+  json::Writer writer(out);
+  if (meta.progress_token) {
+    writer.key("progressToken");
+    writer.value(*meta.progress_token);
+  }
+  for (const json::Member& member : meta.own) {
+    if (meta.progress_token && member.key == "progressToken") continue;
+    if (introduces(member.key)) continue;
+    writer.key(member.key);
+    writer.value(member.value);
+  }
+  writer.raw(meta.introduction);
+  const auto add = [&](std::string_view key, std::string_view value) {
+    if (value.empty() || meta.own.contains(key)) return;
+    writer.key(key);
+    writer.value(value);
+  };
+  if (meta.log_level) add(meta_key::log_level, json::enum_name(*meta.log_level));
+  add("traceparent", meta.trace.traceparent);
+  add("tracestate", meta.trace.tracestate);
+  add("baggage", meta.trace.baggage);
+  return out;
+}
+
+void StatelessCodec::add_fields(rpc::MessageFields& fields, std::string_view method,
+                                std::optional<std::string_view> name) const {
+  fields.emplace_back(header::protocol_version, revision());
+  fields.emplace_back(header::method, header_value(method));
+  if (name) fields.emplace_back(header::name, header_value(*name));
+}
+
+std::optional<Error> StatelessCodec::check_schema(json::View input_schema) const {
+  auto headers = param_headers(input_schema);
+  if (headers) return std::nullopt;
+  return std::move(headers).error();
+}
+
+void StatelessCodec::learn_tools(ToolParamHeaders& known, json::View tools,
+                                 bool is_first_page) const {
+  if (is_first_page) known.clear();
+  known.learn(tools);
+}
+
+bool StatelessCodec::is_outdated(const Error& error) const noexcept {
+  return error.code == code::header_mismatch;
+}
+
+ResultKind StatelessCodec::kind_of(json::View result) const noexcept {
   const json::View type = result.find("resultType");
-  if (!dialect.stateless || !type) return ResultKind::complete;
+  if (!type) return ResultKind::complete;
   const auto text = type.as_string();
   if (text == "complete") return ResultKind::complete;
   return text == "input_required" ? ResultKind::input_required : ResultKind::unknown;
 }
 
-Duration time_to_live(json::View result) noexcept {
+Duration StatelessCodec::time_to_live(json::View result) const noexcept {
   const auto ms = result.find("ttlMs").as_int64();
   if (!ms || *ms <= 0) return Duration(0);
   const std::int64_t most =
@@ -117,8 +167,12 @@ Duration time_to_live(json::View result) noexcept {
   return std::chrono::milliseconds(std::min(*ms, most));
 }
 
-json::View subscription_of(json::View params) noexcept {
-  return params.find("_meta").find(meta_key::subscription_id);
+// Being asked and told.
+
+void StatelessCodec::receive(std::string_view, ServerRequest& request) const { request.ignore(); }
+
+Audience StatelessCodec::audience_of(json::View params) const noexcept {
+  return {.is_everybody = false, .subscription = subscription_of(params)};
 }
 
 }  // namespace godwit::inline v0::mcp

@@ -194,13 +194,6 @@ Result<std::vector<ParamHeader>> param_headers(json::View input_schema) {
   return Marks().find(input_schema);
 }
 
-void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect, std::string_view method,
-                        std::optional<std::string_view> name) {
-  fields.emplace_back(header::protocol_version, dialect.revision);
-  fields.emplace_back(header::method, header_value(method));
-  if (name) fields.emplace_back(header::name, header_value(*name));
-}
-
 std::string header_value(std::string_view text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; }) &&
                      !text.starts_with(' ') && !text.ends_with(' ') && !looks_encoded(text);
@@ -245,7 +238,7 @@ std::optional<Error> check_method(const rpc::HeaderFields& fields, std::string_v
 }
 
 std::string_view naming_member(std::string_view method) noexcept {
-  const Method* row = stateless_dialect().find(method, Side::server);
+  const Method* row = stateless_codec().find(method, Side::server);
   if (!row) return method.starts_with("tasks/") ? "taskId" : "";  // of the tasks extension
   switch (row->operation) {
     case Operation::call_tool:

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "dialect.hpp"
 #include "godwit/base/error.hpp"
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
@@ -42,10 +41,6 @@ struct ParamHeader {
 };
 /// Those of a schema; the error says which mark is not allowed there.
 GODWIT_API Result<std::vector<ParamHeader>> param_headers(json::View input_schema);
-
-/// The fields of a request beside those of its arguments; `name` is what it asks for, if anything.
-GODWIT_API void add_request_fields(rpc::MessageFields& fields, const Dialect& dialect,
-                                   std::string_view method, std::optional<std::string_view> name);
 
 /// A value as it stands in a field: plain where it can be, else in Base64 between marks.
 GODWIT_API std::string header_value(std::string_view text);
