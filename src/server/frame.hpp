@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "asks.hpp"
 #include "catalog.hpp"
@@ -100,8 +101,8 @@ class Frame final : public Work, public Exchange {
   void begin_all() override;
   void end_all(bool failed) override;
   Result<std::optional<std::string>> begin_once(std::string_view key) override;
-  void end_once(std::string_view key, std::string result) override;
-  void drop_once(std::string_view key) override;
+  Result<std::optional<std::string>> end_once(std::string_view key, std::string result) override;
+  void drop_once(std::string_view key) noexcept override;
   std::string idempotency_key(std::string_view key) override {
     return asks().chain + ":" + std::string(key);
   }
@@ -134,10 +135,13 @@ class Frame final : public Work, public Exchange {
   std::string handler_name() const;
   /// Takes the call off the stack, as defer() does.
   std::shared_ptr<Late> leave_stack();
-  /// True if the run is suspended; the client is asked then.
+  /// True if the run is suspended; then the client is asked, or the ledger waited for.
   bool suspend();
   void suspend_stateless();
   void send(std::string message);
+  Effects& effects();
+  /// The run is suspended until the ledger answers. The error to pass on.
+  Error wait_for_ledger(std::size_t to_pass);
   Result<WireQuestion> word(std::string_view key, Question question);
   /// May one more round be asked?
   bool may_ask();
@@ -201,6 +205,12 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// Asks a stateful client what is pending, and runs the handler again with the answers. Any
   /// thread.
   void ask_client();
+  /// Runs the handler again when the ledger has said what it was asked. Any thread.
+  void wait_for_ledger();
+  /// Renews the claims of the request while there are any. Any thread.
+  void keep_claims();
+  /// Whether this is the peer's thread.
+  bool at_home() const noexcept { return std::this_thread::get_id() == home_; }
   /// Runs the next provider's handler. Any thread.
   void ask_next();
 
@@ -213,7 +223,15 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   void ask_now();
   void answered(const WireQuestion& question, Result<RawJson> outcome);
   void run_again();
+  void replay();
   void stop_timer();
+
+  // In once.cpp, on the peer's thread.
+  void begin_waiting();
+  void look_at_ledger();
+  void wait_until(TimePoint when);
+  void waited();
+  void renew_later(std::shared_ptr<Effects> effects);
 
   struct Cancel {
     Late* late;
@@ -245,6 +263,14 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   std::optional<rpc::TimerHandle> timer_;
   TimePoint timer_started_{};
   Duration time_used_{};
+
+  // Of a ledger that is waited for. The timer holds this call meanwhile, so that the end of the
+  // connection ends the wait.
+  std::optional<rpc::TimerHandle> wait_timer_;
+  TimePoint wait_end_{};
+  Duration wait_pause_{};
+  std::optional<rpc::TimerHandle> renew_timer_;
+  const std::thread::id home_ = std::this_thread::get_id();
 };
 
 /// Takes what the answer needs to know from the entry of a provider.
@@ -260,6 +286,9 @@ std::string misfit_text(std::string_view key, std::string_view why, unsigned rou
 /// What the sealed state of a request belongs to: another method, caller, handler or other
 /// arguments cannot use it.
 std::string state_context(const rpc::Facts& facts, const Request& request, const Entry& entry);
+
+/// The error of an ask without an answer, and of an effect that the ledger has not decided on.
+Error suspended();
 
 /// The error as it travels in this dialect: codes of this process become those of the wire.
 Error wire_error(Error error, const mcp::Dialect& dialect);

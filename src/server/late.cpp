@@ -57,8 +57,11 @@ Late::~Late() {
   // Whoever had it let it fall. After an answer this does nothing.
   try {
     in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
-    if (timer_) {
-      session_->post([session = session_, timer = *timer_] { session->peer().unschedule(timer); });
+    if (timer_ || renew_timer_) {
+      session_->post([session = session_, timer = timer_, renewing = renew_timer_] {
+        if (timer) session->peer().unschedule(*timer);
+        if (renewing) session->peer().unschedule(*renewing);
+      });
     }
   } catch (...) {  // no memory for the words; the timer will find nobody
     in_flight_->threw(std::current_exception());
@@ -66,7 +69,7 @@ Late::~Late() {
 }
 
 void Late::start_timer() {
-  if (!entry_->timeout) return;
+  if (!entry_->timeout || timer_) return;
   rpc::Peer& peer = session_->peer();
   timer_started_ = peer.options().clock->now();
   timer_ = peer.schedule(*entry_->timeout - time_used_, [weak = weak_from_this()] {
@@ -180,7 +183,10 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
 }
 
 void Late::run_again() {
-  if (is_over()) return;
+  if (!is_over()) replay();
+}
+
+void Late::replay() {
   std::unique_ptr<Asks> asks = frame_->take_asks();
   const double progress = frame_->last_progress_;
   asks->begin_run();

@@ -63,7 +63,6 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   std::atomic<std::size_t> session_bytes{0};
 
   std::int64_t unix_time() const;
-  Ledger& ledger() { return *options.ledger; }
 
   std::mutex mutex;
   detail::server::Tables tables;

@@ -90,6 +90,9 @@ struct ServerOptions {
   std::shared_ptr<Sealer> sealer{};
   /// Remembers effects of Context::once; in memory if not given.
   std::shared_ptr<Ledger> ledger{};
+  /// How long a call waits for the ledger, and for another copy of the same request that is doing
+  /// the same effect. It fails then, as it does at once with zero.
+  Duration once_wait = std::chrono::seconds(10);
 
   /// How long a person or a model may take to answer a handler.
   Duration ask_timeout = std::chrono::minutes(10);
