@@ -22,6 +22,7 @@
 #include "kept_bytes.hpp"
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
+#include "news.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -57,7 +58,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   const mcp::Dialect* dialect() const noexcept { return dialect_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   /// Who made the handshake; null if nobody has verified that.
-  void set_identity(std::shared_ptr<const rpc::Identity> identity) noexcept {
+  void set_identity(std::shared_ptr<const rpc::Identity> identity) {
+    const std::lock_guard lock(news_.mutex);
     identity_ = std::move(identity);
   }
   void set_initialized() noexcept { initialized_ = true; }
@@ -119,6 +121,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   bool promised(unsigned change) const;
   void tell_changes(unsigned changes, const rpc::Identity* caller);
   void tell_updated(const std::string& uri);
+  void post_news();
+  void tell_news();
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
 
   std::shared_ptr<Server::Impl> server_;
@@ -142,6 +146,9 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;
   std::atomic<unsigned> waiting_changes_{0};
+  /// Its mutex guards changes of identity_, subscribed_ and listens_, too: other threads look there
+  /// whether something is of interest.
+  News news_;
 };
 
 }  // namespace godwit::inline v0::detail::server
