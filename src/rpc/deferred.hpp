@@ -151,6 +151,7 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   const Facts& facts() const noexcept override { return facts_ ? *facts_ : no_facts(); }
   void* user() const override { return user_.get(); }
   Route route() const override { return route_; }
+  bool in_batch() const noexcept override { return batch != nullptr; }
 
   /// No answer will be sent any more; the handler's token stops.
   void cancel() {

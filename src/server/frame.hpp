@@ -18,6 +18,7 @@
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless.hpp"
 #include "provider.hpp"
+#include "runs.hpp"
 #include "session.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -59,6 +60,10 @@ class Frame final : public Work, public Exchange {
   /// Asks again for answers that did not fit, before the handler runs. False if there is nothing to
   /// ask.
   bool asks_again();
+  /// Waits for the answers to what another server asked.
+  void resume(RestoredRun run);
+  std::string saved_asks() const;
+  double last_progress() const noexcept { return last_progress_; }
   /// The entries of a list that come before those of providers.
   void set_listed(std::string entries) { listed_ = std::move(entries); }
 
@@ -214,6 +219,12 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// Runs the next provider's handler. Any thread.
   void ask_next();
 
+  // For saving and restoring, while the client is being asked.
+  void resume(const RestoredRun& run);
+  const std::vector<OpenQuestion>& open_questions() const noexcept { return open_; }
+  std::string params() const;
+  std::int64_t used_ms() const;
+
  private:
   /// True if nobody can answer any more, and the call has been ended for that.
   bool is_over();
@@ -221,6 +232,8 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// writer is touched. A tool tells the model why, anything else fails with the error.
   void end_beside(const std::string& why, Error otherwise);
   void ask_now();
+  /// All questions are on their way.
+  void begin_being_asked();
   void answered(const WireQuestion& question, Result<RawJson> outcome);
   void run_again();
   void replay();
@@ -258,6 +271,7 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
 
   // Of a stateful client that is being asked.
   std::vector<rpc::CallHandle> waiting_;
+  std::vector<OpenQuestion> open_;
   std::size_t outstanding_ = 0;
   std::optional<std::stop_callback<Cancel>> on_cancel_;
   std::optional<rpc::TimerHandle> timer_;

@@ -569,6 +569,11 @@ class Entrance {
 
   void work(const std::shared_ptr<const Entry>& entry) {
     Frame frame(session_, call_, request_, entry);
+    if (session_.runs().is_restoring()) {
+      if (auto run = session_.runs().take(rpc::Id::from(call_.id()))) {
+        return frame.resume(*std::move(run));
+      }
+    }
     if (dialect().stateless && (parts_.responses || parts_.state)) {
       auto asks = resume(parts_.responses, parts_.state, *entry);
       if (!asks) return;

@@ -23,6 +23,7 @@
 #include "mcp/era/dialect.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "news.hpp"
+#include "runs.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -71,6 +72,16 @@ class Session final : public Service::Session, public std::enable_shared_from_th
 
   /// What the program keeps in it, one of each type. Any thread.
   std::shared_ptr<void> state(const std::type_info& type, Exchange::MakeState make);
+
+  // Calls whose handlers wait for answers of the client (runs.cpp).
+
+  /// Writes them as one JSON value.
+  void save_runs(json::Writer& writer) const;
+  /// Takes over the calls of a session that was saved, into this one, which has had its handshake.
+  /// Those that cannot be served here are answered with an error at once. An error, and nothing has
+  /// changed, if they are none that were saved by this.
+  Result<void> restore_runs(json::View saved_runs);
+  Runs& runs() noexcept { return runs_; }
 
   // Listening of stateless clients.
 
@@ -149,6 +160,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   /// Its mutex guards changes of identity_, subscribed_ and listens_, too: other threads look there
   /// whether something is of interest.
   News news_;
+  Runs runs_;
 };
 
 }  // namespace godwit::inline v0::detail::server

@@ -52,6 +52,8 @@ class GODWIT_API InFlight {
   virtual void* user() const = 0;
   /// The way the request came and its answer goes.
   virtual Route route() const = 0;
+  /// Whether its answer travels with those of other requests.
+  virtual bool in_batch() const noexcept = 0;
 };
 
 }  // namespace detail
