@@ -244,6 +244,7 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   void look_at_ledger();
   void wait_until(TimePoint when);
   void waited();
+  void end_waiting();
   void renew_later(std::shared_ptr<Effects> effects);
 
   struct Cancel {

@@ -107,7 +107,8 @@ void Late::begin_waiting() {
 }
 
 void Late::look_at_ledger() {
-  if (!in_flight_->wanted()) return;  // what was claimed is given back with this call
+  const auto alive = shared_from_this();
+  if (!in_flight_->wanted()) return end_waiting();  // what was claimed is given back with this call
   Asks& asks = *frame_->asks_;
   Effects& effects = *asks.effects;
   const Effects::Stage stage = effects.look();  // which may run code of the ledger
@@ -131,10 +132,13 @@ void Late::look_at_ledger() {
     default:
       break;
   }
-  const auto self = shared_from_this();
-  if (wait_timer_) session_->peer().unschedule(*std::exchange(wait_timer_, std::nullopt));
+  end_waiting();
   keep_claims();
   replay();
+}
+
+void Late::end_waiting() {
+  if (wait_timer_) session_->peer().unschedule(*std::exchange(wait_timer_, std::nullopt));
 }
 
 void Late::wait_until(TimePoint when) {

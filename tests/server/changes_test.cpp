@@ -43,13 +43,13 @@ struct Shop {
   explicit Shop(std::shared_ptr<ChangeBus> bus = nullptr) {
     ServerOptions options = test::server_options();
     options.changes = std::move(bus);
-    options.log = Log([this](LogLevel, std::string_view line) { log += std::string(line) + "\n"; });
+    options.log = Log([kept = log](LogLevel, std::string_view line) { *kept += line; });
     server.emplace(std::move(options));
     server->resource("x:a", "a", [] { return "a"; });
     server->resource("x:b", "b", [] { return "b"; });
     server->tool("t", "", [] { return "t"; });
   }
-  std::string log;
+  std::shared_ptr<std::string> log = std::make_shared<std::string>();
   std::optional<Server> server;
 };
 
@@ -121,10 +121,10 @@ TEST_P(Changes, ABusThatFailsIsLogged) {
   Client link(shop, GetParam());
   bus->fails = true;
   shop.server->resource_updated("x:a");
-  EXPECT_TRUE(has(shop.log, "the broker is down"));
+  EXPECT_TRUE(has(*shop.log, "the broker is down"));
   bus->throws = true;
   shop.server->resource_updated("x:a");
-  EXPECT_TRUE(has(shop.log, "the broker threw"));
+  EXPECT_TRUE(has(*shop.log, "the broker threw"));
   link.peer->process();
   EXPECT_TRUE(link.sent.empty());
 }
@@ -153,7 +153,7 @@ TEST_P(Changes, ManyUpdatesWaitAsOneUntilThePeersThreadComes) {
 TEST_P(Changes, ManyChangesOfOneCallersListWaitAsOne) {
   Shop shop;
   Client ada(shop, GetParam(), "ada"), bob(shop, GetParam(), "bob");
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < 10'000; ++i) {
     shop.server->list_changed(OfferKind::tool, *test::known_as("ada"));
   }
   ada.peer->process();

@@ -219,8 +219,7 @@ TEST(Runs, NewQuestionsHaveNewIds) {
   const auto server = program.make();
   Connection link(*server);
   ASSERT_TRUE(restore(link, moved.saved));
-  link.check_schema = true;
-  link.request("tools/call", greet_params("greet"));
+  link.raw("100", "tools/call", test::parse(greet_params("greet")));
   EXPECT_NE(link.take_question()["id"], moved.question["id"]);
   // Also where nothing waits any more.
   const auto other = program.make();
