@@ -99,6 +99,10 @@ void Effects::start(Operation operation) {
     outcome_.reset();
     number = ++number_;
     if (const Held* const held = find(key)) token = held->token;
+    if (operation == Operation::claim) {  // what a claim needs is there before it comes
+      next_.key = key;
+      held_.reserve(held_.size() + 1);
+    }
   }
   const std::shared_ptr<Ledger> ledger = ledger_.lock();
   if (!ledger) return tell(number, error("the ledger is gone"));
@@ -198,10 +202,10 @@ void Effects::claim_came(Result<Claim> outcome) {
   {
     const std::lock_guard lock(mutex_);
     forget(key_);
-    held_.push_back({.key = key_,
-                     .token = outcome->token,
-                     .lease = outcome->lease,
-                     .used = own_result_.has_value()});
+    next_.token = outcome->token;
+    next_.lease = outcome->lease;
+    next_.used = own_result_.has_value();
+    held_.push_back(std::move(next_));
   }
   if (own_result_) {
     start(Operation::complete);  // whoever took it over has not done it: what was done here counts

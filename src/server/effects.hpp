@@ -110,6 +110,7 @@ class Effects final : public std::enable_shared_from_this<Effects> {
   std::optional<Result<Claim>> outcome_;
   std::optional<rpc::PreparedPost> post_;
   std::vector<Held> held_;
+  Held next_;                                      // of the claim that is waited for
   std::map<std::uint64_t, std::string> given_up_;  // keys of claims that nobody waits for
   bool renewing_ = false;
   bool abandoned_ = false;

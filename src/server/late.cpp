@@ -58,11 +58,9 @@ Late::~Late() {
   // Whoever had it let it fall. After an answer this does nothing.
   try {
     in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
-    if (timer_ || renew_timer_) {
-      session_->post([session = session_, timer = timer_, renewing = renew_timer_] {
-        if (timer) session->peer().unschedule(*timer);
-        if (renewing) session->peer().unschedule(*renewing);
-      });
+    for (const auto& timer : {timer_, renew_timer_}) {
+      if (!timer) continue;
+      session_->post([session = session_, timer = *timer] { session->peer().unschedule(timer); });
     }
   } catch (...) {  // no memory for the words; the timer will find nobody
     in_flight_->threw(std::current_exception());
