@@ -2,12 +2,14 @@
 #pragma once
 
 #include "godwit/mcp/capabilities.hpp"
+#include "godwit/mcp/change_bus.hpp"
 #include "godwit/mcp/completion.hpp"
 #include "godwit/mcp/content.hpp"
 #include "godwit/mcp/elicitation.hpp"
 #include "godwit/mcp/error.hpp"
 #include "godwit/mcp/implementation.hpp"
 #include "godwit/mcp/ledger.hpp"
+#include "godwit/mcp/memory_change_bus.hpp"
 #include "godwit/mcp/memory_ledger.hpp"
 #include "godwit/mcp/notification.hpp"
 #include "godwit/mcp/prompt.hpp"

@@ -26,7 +26,8 @@ std::string name_of(std::string_view chain, std::string_view key) {
 struct MemoryLedger::State {
   struct Entry {
     bool done = false;
-    TimePoint done_at{};
+    std::uint64_t token = 0;
+    TimePoint since{};  // the claim was made or renewed, or it was done
     std::string result{};
     /// The place in `order`, if it is done.
     std::list<const std::string*>::iterator place{};
@@ -53,7 +54,7 @@ struct MemoryLedger::State {
     const TimePoint now = clock->now();
     while (!order.empty()) {
       const auto oldest = entries.find(*order.front());
-      if (now - oldest->second.done_at < options.time_to_live) return;
+      if (now - oldest->second.since < options.time_to_live) return;
       forget(oldest);
     }
   }
@@ -75,10 +76,31 @@ struct MemoryLedger::State {
     return true;
   }
 
-  /// The entry, if the effect is running.
-  Entries::iterator running(std::string_view chain, std::string_view key) {
+  /// The entry, if the effect is running under this token.
+  Entries::iterator running(std::string_view chain, std::string_view key, std::uint64_t token) {
     const auto entry = entries.find(name_of(chain, key));
-    return entry != entries.end() && entry->second.done ? entries.end() : entry;
+    if (entry == entries.end()) return entry;
+    return entry->second.done || entry->second.token != token ? entries.end() : entry;
+  }
+
+  Claim give(Entry& entry) {
+    entry.token = ++last_token;
+    entry.since = clock->now();
+    return {.state = Claim::State::claimed, .token = entry.token, .lease = options.lease};
+  }
+
+  Claim claim(std::string name) {
+    forget_expired();
+    if (const auto known = entries.find(name); known != entries.end()) {
+      Entry& entry = known->second;
+      if (entry.done) return {.state = Claim::State::done, .result = entry.result};
+      if (clock->now() - entry.since < options.lease) return {.state = Claim::State::running};
+      return give(entry);
+    }
+    if (!make_room(1, entry_bytes + name.size())) return {.state = Claim::State::running};
+    const auto [entry, made] = entries.try_emplace(std::move(name));
+    bytes += size_of(*entry);
+    return give(entry->second);
   }
 
   const MemoryLedgerOptions options;
@@ -87,6 +109,7 @@ struct MemoryLedger::State {
   Entries entries;
   /// Names of what was done, longest ago first. They point into the map, whose keys stay in place.
   std::list<const std::string*> order;
+  std::uint64_t last_token = 0;
   std::size_t bytes = 0;
   /// The part of them that can be forgotten.
   std::size_t done_bytes = 0;
@@ -96,40 +119,51 @@ MemoryLedger::MemoryLedger(MemoryLedgerOptions options, const Clock* clock)
     : state_(std::make_unique<State>(options, clock)) {}
 MemoryLedger::~MemoryLedger() = default;
 
-Claim MemoryLedger::claim(std::string_view chain, std::string_view key) {
+void MemoryLedger::claim(std::string_view chain, std::string_view key, Done<Claim> done) {
   std::string name = name_of(chain, key);
-  const std::lock_guard lock(state_->mutex);
-  state_->forget_expired();
-  if (const auto known = state_->entries.find(name); known != state_->entries.end()) {
-    if (!known->second.done) return {.state = Claim::State::running};
-    return {.state = Claim::State::done, .result = known->second.result};
-  }
-  if (!state_->make_room(1, entry_bytes + name.size())) return {.state = Claim::State::running};
-  const auto [entry, made] = state_->entries.try_emplace(std::move(name));
-  state_->bytes += State::size_of(*entry);
-  return {.state = Claim::State::claimed};
+  std::unique_lock lock(state_->mutex);
+  Claim claim = state_->claim(std::move(name));
+  lock.unlock();  // whoever is told may call again
+  done(std::move(claim));
 }
 
-void MemoryLedger::complete(std::string_view chain, std::string_view key, std::string result) {
-  const std::lock_guard lock(state_->mutex);
-  const auto entry = state_->running(chain, key);
-  if (entry == state_->entries.end()) return;
-  if (!state_->make_room(0, result.size())) {
+void MemoryLedger::renew(std::string_view chain, std::string_view key, std::uint64_t token,
+                         Done<void> done) {
+  std::unique_lock lock(state_->mutex);
+  const auto entry = state_->running(chain, key, token);
+  const bool held = entry != state_->entries.end();
+  if (held) entry->second.since = state_->clock->now();
+  lock.unlock();
+  done(held ? Result<void>() : claim_lost());
+}
+
+void MemoryLedger::complete(std::string_view chain, std::string_view key, std::uint64_t token,
+                            std::string result, Done<void> done) {
+  std::unique_lock lock(state_->mutex);
+  const auto entry = state_->running(chain, key, token);
+  const bool held = entry != state_->entries.end();
+  if (held && !state_->make_room(0, result.size())) {
     state_->forget(entry);
-    return;
+  } else if (held) {
+    entry->second.place = state_->order.insert(state_->order.end(), &entry->first);
+    entry->second.done = true;
+    entry->second.since = state_->clock->now();
+    entry->second.result = std::move(result);
+    state_->bytes += entry->second.result.size();
+    state_->done_bytes += State::size_of(*entry);
   }
-  entry->second.place = state_->order.insert(state_->order.end(), &entry->first);
-  entry->second.done = true;
-  entry->second.done_at = state_->clock->now();
-  entry->second.result = std::move(result);
-  state_->bytes += entry->second.result.size();
-  state_->done_bytes += State::size_of(*entry);
+  lock.unlock();
+  done(held ? Result<void>() : claim_lost());
 }
 
-void MemoryLedger::release(std::string_view chain, std::string_view key) {
-  const std::lock_guard lock(state_->mutex);
-  const auto entry = state_->running(chain, key);
-  if (entry != state_->entries.end()) state_->forget(entry);
+void MemoryLedger::release(std::string_view chain, std::string_view key, std::uint64_t token,
+                           Done<void> done) {
+  std::unique_lock lock(state_->mutex);
+  const auto entry = state_->running(chain, key, token);
+  const bool held = entry != state_->entries.end();
+  if (held) state_->forget(entry);
+  lock.unlock();
+  done(held ? Result<void>() : claim_lost());
 }
 
 std::size_t MemoryLedger::size() const {

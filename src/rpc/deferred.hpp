@@ -150,11 +150,13 @@ class DeferredCall final : public InFlight, public std::enable_shared_from_this<
   /// Hands in what became of it.
   void post(std::unique_ptr<Letter> letter) noexcept;
   std::stop_token cancelled() const override { return stop_.get_token(); }
+  bool wanted() const noexcept override { return !answered_.load(); }
   std::string_view method() const override { return method_; }
   const std::optional<Id>& id() const noexcept override { return id_; }
   const Facts& facts() const noexcept override { return facts_ ? *facts_ : no_facts(); }
   void* user() const override { return user_.get(); }
   Route route() const override { return route_; }
+  bool in_batch() const noexcept override { return batch != nullptr; }
 
   /// No answer will be sent any more; the handler's token stops.
   void cancel() {

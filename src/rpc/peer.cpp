@@ -209,6 +209,31 @@ CallHandle Peer::finish_request(Outgoing& request, RawDone done, const CallOptio
   return CallHandle{request.number_};
 }
 
+CallHandle Peer::expect(const Id& id, std::string_view method, RawDone done,
+                        const CallOptions& options) {
+  Impl& impl = *impl_;
+  std::optional<Error> error = refusal(method, 0, 1);
+  const std::optional<std::int64_t> integer = id.integer();
+  if (!error && (id.is_null() || (integer && *integer <= 0) || impl.pending.find(id) ||
+                 (integer && impl.pending.get(static_cast<std::uint64_t>(*integer))))) {
+    error = internal_error("no answer can be waited for under the id " + id.text().substr(0, 100));
+  }
+  if (error) {
+    const Log log = impl.options.log;  // the callback may destroy the peer
+    finish_call(done, method, *std::move(error), log);
+    return {};
+  }
+  const Impl::Busy busy(impl);
+  const std::uint64_t number =
+      integer ? static_cast<std::uint64_t>(*integer) : impl.last_number + 1;
+  await(number, id, std::string(method), done, options);
+  impl.last_number = std::max(impl.last_number, number);
+  return CallHandle{number};
+}
+
+std::uint64_t Peer::calls_made() const noexcept { return impl_->last_number; }
+void Peer::set_calls_made(std::uint64_t calls) noexcept { impl_->last_number = calls; }
+
 void Peer::finish_notification(Outgoing& notification, const Id* takes_back) {
   Impl& impl = *impl_;
   if (impl.closed) return;  // taken back by its destructor

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "effects.hpp"
 #include "godwit/base/log.hpp"
 #include "godwit/base/random.hpp"
 #include "godwit/base/result.hpp"
@@ -52,6 +53,7 @@ struct Asks {
   unsigned round = 0;
   std::map<std::string, Answered, std::less<>> answers;
   std::map<std::string, std::string, std::less<>> done;  // effects of once(), as JSON
+  OwnEffects effects;                                    // those that are under way
   std::string own_state;                                 // of the explicit style
   bool is_explicit = false;  // the handler keeps its own state: nothing is replayed
 
@@ -62,6 +64,8 @@ struct Asks {
   std::set<std::string, std::less<>> used;
   std::size_t known = 0;     // answers of earlier rounds
   std::size_t consumed = 0;  // of which the handler has come past
+  std::size_t passed = 0;    // calls of once() that it has come past
+  std::size_t to_pass = 0;   // before it is where the ledger held it up
   bool suspended = false;
   bool grouping = false;
 
@@ -77,11 +81,12 @@ struct Asks {
     used.clear();
     known = answers.size();
     consumed = 0;
+    passed = 0;
     suspended = false;
     grouping = false;
   }
   /// On the way back to where it was: what happens here was told before.
-  bool replaying() const noexcept { return !is_explicit && consumed < known; }
+  bool replaying() const noexcept { return passed < to_pass || (!is_explicit && consumed < known); }
 
   /// JSON of all that must survive until the answers come, with its expiry. Of questions it holds
   /// what is needed to ask them again, in the explicit style; but a prompt for the model, which may

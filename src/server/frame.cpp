@@ -365,7 +365,7 @@ void Frame::close_stream() {
 void Frame::send(std::string message) {
   if (late_) {
     late_->request().send(std::move(message));
-  } else {
+  } else if (!session_.poster().closed()) {  // the handler may have destroyed the peer
     call_->context().send(std::move(message));
   }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "asks.hpp"
 #include "catalog.hpp"
@@ -16,6 +17,7 @@
 #include "godwit/server/work.hpp"
 #include "mcp/era/codec.hpp"
 #include "provider.hpp"
+#include "runs.hpp"
 #include "session.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -57,6 +59,10 @@ class Frame final : public Work, public Exchange {
   /// Asks again for answers that did not fit, before the handler runs. False if there is nothing to
   /// ask.
   bool asks_again();
+  /// Waits for the answers to what another server asked.
+  void resume(RestoredRun run);
+  std::string saved_asks() const;
+  double last_progress() const noexcept { return last_progress_; }
   /// The entries of a list that come before those of providers.
   void set_listed(std::string entries) { listed_ = std::move(entries); }
 
@@ -99,8 +105,8 @@ class Frame final : public Work, public Exchange {
   void begin_all() override;
   void end_all(bool failed) override;
   Result<std::optional<std::string>> begin_once(std::string_view key) override;
-  void end_once(std::string_view key, std::string result) override;
-  void drop_once(std::string_view key) override;
+  Result<std::optional<std::string>> end_once(std::string_view key, std::string result) override;
+  void drop_once(std::string_view key) noexcept override;
   std::string idempotency_key(std::string_view key) override {
     return asks().chain + ":" + std::string(key);
   }
@@ -133,11 +139,14 @@ class Frame final : public Work, public Exchange {
   std::string handler_name() const;
   /// Takes the call off the stack, as defer() does.
   std::shared_ptr<Late> leave_stack();
-  /// True if the run is suspended; the client is asked then.
+  /// True if the run is suspended; then the client is asked, or the ledger waited for.
   bool suspend();
   /// The result of this request asks.
   void ask_by_result();
   void send(std::string message);
+  Effects& effects();
+  /// The run is suspended until the ledger answers. The error to pass on.
+  Error wait_for_ledger(std::size_t to_pass);
   Result<WireQuestion> word(std::string_view key, Question question);
   /// May one more round be asked?
   bool may_ask();
@@ -201,8 +210,20 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// Asks a stateful client what is pending, and runs the handler again with the answers. Any
   /// thread.
   void ask_client();
+  /// Runs the handler again when the ledger has said what it was asked. Any thread.
+  void wait_for_ledger();
+  /// Renews the claims of the request while there are any. Any thread.
+  void keep_claims();
+  /// Whether this is the peer's thread.
+  bool at_home() const noexcept { return std::this_thread::get_id() == home_; }
   /// Runs the next provider's handler. Any thread.
   void ask_next();
+
+  // For saving and restoring, while the client is being asked.
+  void resume(const RestoredRun& run);
+  const std::vector<OpenQuestion>& open_questions() const noexcept { return open_; }
+  std::string params() const;
+  std::int64_t used_ms() const;
 
  private:
   /// True if nobody can answer any more, and the call has been ended for that.
@@ -211,9 +232,20 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
   /// writer is touched. A tool tells the model why, anything else fails with the error.
   void end_beside(const std::string& why, Error otherwise);
   void ask_now();
+  /// All questions are on their way.
+  void begin_being_asked();
   void answered(const WireQuestion& question, Result<RawJson> outcome);
   void run_again();
+  void replay();
   void stop_timer();
+
+  // In once.cpp, on the peer's thread.
+  void begin_waiting();
+  void look_at_ledger();
+  void wait_until(TimePoint when);
+  void waited();
+  void end_waiting();
+  void renew_later(std::shared_ptr<Effects> effects);
 
   struct Cancel {
     Late* late;
@@ -240,11 +272,20 @@ class Late final : public LateWork, public std::enable_shared_from_this<Late> {
 
   // Of a stateful client that is being asked.
   std::vector<rpc::CallHandle> waiting_;
+  std::vector<OpenQuestion> open_;
   std::size_t outstanding_ = 0;
   std::optional<std::stop_callback<Cancel>> on_cancel_;
   std::optional<rpc::TimerHandle> timer_;
   TimePoint timer_started_{};
   Duration time_used_{};
+
+  // Of a ledger that is waited for. The timer holds this call meanwhile, so that the end of the
+  // connection ends the wait.
+  std::optional<rpc::TimerHandle> wait_timer_;
+  TimePoint wait_end_{};
+  Duration wait_pause_{};
+  std::optional<rpc::TimerHandle> renew_timer_;
+  const std::thread::id home_ = std::this_thread::get_id();
 };
 
 /// Takes what the answer needs to know from the entry of a provider.
@@ -260,5 +301,8 @@ std::string misfit_text(std::string_view key, std::string_view why, unsigned rou
 /// What the sealed state of a request belongs to: another method, caller, handler or other
 /// arguments cannot use it.
 std::string state_context(const rpc::Facts& facts, const Request& request, const Entry& entry);
+
+/// The error of an ask without an answer, and of an effect that the ledger has not decided on.
+Error suspended();
 
 }  // namespace godwit::inline v0::detail::server

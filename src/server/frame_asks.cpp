@@ -6,15 +6,11 @@
 
 namespace godwit::inline v0::detail::server {
 
-namespace {
-
 Error suspended() {
   return Error{.code = mcp::code::suspended,
                .message = "not answered yet: pass this error on, and the handler will run again",
                .cause = Cause::in_process};
 }
-
-}  // namespace
 
 Error Frame::cannot_ask(const mcp::Unaskable& why) const {
   if (why.required.empty()) {
@@ -187,40 +183,17 @@ void Frame::ask(const InputRequired& questions) {
   suspend();
 }
 
-Result<std::optional<std::string>> Frame::begin_once(std::string_view key) {
-  Asks& all = asks();
-  if (all.suspended) return suspended();
-  const auto at = all.done.find(key);
-  if (at != all.done.end()) return std::optional<std::string>(at->second);
-  Claim claim = session_.server().ledger().claim(all.chain, key);
-  switch (claim.state) {
-    case Claim::State::claimed:
-      return std::optional<std::string>();
-    case Claim::State::done:
-      all.done.emplace(std::string(key), claim.result);
-      return std::optional<std::string>(std::move(claim.result));
-    case Claim::State::running:
-      break;
-  }
-  return Error{.code = rpc::code::internal_error,
-               .message = "busy: " + json::quote(key) +
-                          " is being done for another copy of this request; try again later"};
-}
-
-void Frame::end_once(std::string_view key, std::string result) {
-  asks().done.insert_or_assign(std::string(key), result);
-  session_.server().ledger().complete(asks().chain, key, std::move(result));
-}
-
-void Frame::drop_once(std::string_view key) {
-  session_.server().ledger().release(asks().chain, key);
-}
-
 // Suspending.
 
 bool Frame::suspend() {
   if (!asks_ || !asks_->suspended) return false;
   release();  // a person may think for a long time
+  if (asks_->effects && asks_->effects->is_waiting()) {
+    if (const std::shared_ptr<Late> late = leave_stack()) late->wait_for_ledger();
+    return true;
+  }
+  asks_->to_pass = 0;
+  if (asks_->effects) asks_->effects->release_unused();
   struct Ways final : mcp::Asking {
     explicit Ways(Frame& asking) : frame(asking) {}
     void by_requests() override {

@@ -54,11 +54,13 @@ const Request& Late::whole_request() {
 }
 
 Late::~Late() {
+  if (!open_.empty()) session_->runs().leave(*this);
   // Whoever had it let it fall. After an answer this does nothing.
   try {
     in_flight_->fail(rpc::internal_error("the request was dropped unanswered"));
-    if (timer_) {
-      session_->post([session = session_, timer = *timer_] { session->peer().unschedule(timer); });
+    for (const auto& timer : {timer_, renew_timer_}) {
+      if (!timer) continue;
+      session_->post([session = session_, timer = *timer] { session->peer().unschedule(timer); });
     }
   } catch (...) {  // no memory for the words; the timer will find nobody
     in_flight_->threw(std::current_exception());
@@ -66,7 +68,7 @@ Late::~Late() {
 }
 
 void Late::start_timer() {
-  if (!entry_->timeout) return;
+  if (!entry_->timeout || timer_) return;
   rpc::Peer& peer = session_->peer();
   timer_started_ = peer.options().clock->now();
   timer_ = peer.schedule(*entry_->timeout - time_used_, [weak = weak_from_this()] {
@@ -116,7 +118,10 @@ void Late::ask_now() {
   outstanding_ = questions.size();
   waiting_.clear();
   waiting_.reserve(questions.size());
+  open_.clear();
+  open_.reserve(questions.size());
   if (questions.empty()) return run_again();  // it only wanted to be called again
+  session_->runs().changed();  // whoever carries the question knows that there is more to save
   Rollback unasked([&] { Cancel{this}(); });  // if one cannot be asked, none need be answered
   rpc::Peer& peer = session_->peer();
   const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout,
@@ -131,10 +136,20 @@ void Late::ask_now() {
         question.params == "{}"
             ? peer.call<RawJson>(method, rpc::no_params, done, options)
             : peer.call<RawJson>(method, RawJson{question.params}, done, options);
-    if (call.number != 0) waiting_.push_back(call);
+    if (call.number == 0 || session_->poster().closed()) continue;
+    waiting_.push_back(call);
+    if (auto id = peer.id_of(call)) {  // unless it was answered inside the call
+      open_.push_back({.key = question.key, .id = *std::move(id), .method = std::string(method)});
+    }
   }
   unasked.dismiss();
-  if (outstanding_ > 0) on_cancel_.emplace(in_flight_->cancelled(), Cancel{this});
+  begin_being_asked();
+}
+
+void Late::begin_being_asked() {
+  if (outstanding_ == 0 || session_->poster().closed()) return;
+  session_->runs().enter(*this);
+  on_cancel_.emplace(in_flight_->cancelled(), Cancel{this});
 }
 
 void Late::Cancel::operator()() const noexcept {
@@ -149,6 +164,8 @@ void Late::Cancel::operator()() const noexcept {
 }
 
 void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
+  std::erase_if(open_, [&](const OpenQuestion& open) { return open.key == question.key; });
+  session_->runs().changed();
   Asks& asks = *frame_->asks_;
   Asks::Answered answer{.digest = question.digest};
   const std::size_t most = session_->server().options.state_bytes;
@@ -163,6 +180,7 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
   }
   asks.answers.insert_or_assign(question.key, std::move(answer));
   if (--outstanding_ > 0) return;
+  session_->runs().leave(*this);
   on_cancel_.reset();
   waiting_.clear();
   if (is_over()) return;
@@ -180,7 +198,10 @@ void Late::answered(const WireQuestion& question, Result<RawJson> outcome) {
 }
 
 void Late::run_again() {
-  if (is_over()) return;
+  if (!is_over()) replay();
+}
+
+void Late::replay() {
   std::unique_ptr<Asks> asks = frame_->take_asks();
   const double progress = frame_->last_progress_;
   asks->begin_run();

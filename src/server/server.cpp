@@ -6,6 +6,7 @@
 
 #include "asks.hpp"
 #include "gate.hpp"
+#include "godwit/mcp/memory_change_bus.hpp"
 #include "godwit/mcp/memory_ledger.hpp"
 #include "mcp/rules.hpp"
 #include "provider.hpp"
@@ -102,10 +103,26 @@ Server::Impl::Impl(ServerOptions options_) : options(std::move(options_)) {
   info.websiteUrl = options.websiteUrl;
   if (!options.icons.empty()) info.icons = options.icons;
   if (!options.ledger) options.ledger = std::make_shared<MemoryLedger>();
+  if (!options.changes) options.changes = std::make_shared<MemoryChangeBus>();
   info_json = json::encode(info);
   router = std::make_shared<rpc::Router>(options.executor);
   router->fallback(std::make_unique<detail::server::Gate>());
 }
+
+namespace {
+
+unsigned bit_of(Change::Kind list) {
+  switch (list) {
+    case Change::Kind::tools:
+      return detail::server::tools_changed;
+    case Change::Kind::prompts:
+      return detail::server::prompts_changed;
+    default:
+      return detail::server::resources_changed;
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<const detail::server::Catalog> Server::Impl::catalog() {
   const std::lock_guard lock(mutex);
@@ -134,7 +151,42 @@ std::vector<std::shared_ptr<detail::server::Session>> Server::Impl::everyone() {
 }
 
 void Server::Impl::tell(unsigned changes) {
-  for (const auto& session : everyone()) session->tell_later(changes);
+  using namespace detail::server;
+  if (changes & tools_changed) publish({.kind = Change::Kind::tools});
+  if (changes & prompts_changed) publish({.kind = Change::Kind::prompts});
+  if (changes & resources_changed) publish({.kind = Change::Kind::resources});
+}
+
+void Server::Impl::publish(Change change) noexcept {
+  try {
+    const std::shared_ptr<ChangeBus> bus = options.changes;  // whose code may destroy this
+    bus->publish(std::move(change), Done<void>([log = options.log](Result<void> outcome) {
+                   if (outcome) return;
+                   log.write(LogLevel::error, {"clients may not hear of a change, because it could "
+                                               "not be published: ",
+                                               outcome.error().message});
+                 }));
+  } catch (...) {
+    options.log.caught("clients may not hear of a change, because it could not be published");
+  }
+}
+
+void Server::Impl::hear(const Change& change) {
+  const std::shared_ptr<const rpc::Identity> caller =
+      change.caller ? std::make_shared<const rpc::Identity>(*change.caller) : nullptr;
+  for (const auto& session : everyone()) {
+    try {
+      if (change.kind == Change::Kind::resource_updated) {
+        session->tell_updated_later(change.uri);
+      } else if (caller) {
+        session->tell_later(bit_of(change.kind), caller);
+      } else {
+        session->tell_later(bit_of(change.kind));
+      }
+    } catch (...) {  // the others are told all the same
+      options.log.caught("a client could not be told of a change");
+    }
+  }
 }
 
 std::int64_t Server::Impl::unix_time() const {
@@ -147,6 +199,10 @@ std::int64_t Server::Impl::unix_time() const {
 Server::Server(ServerOptions options) {
   check_name("a server", options.name);
   impl_ = std::make_shared<Impl>(std::move(options));
+  impl_->hearing =
+      impl_->options.changes->subscribe([weak = std::weak_ptr(impl_)](const Change& change) {
+        if (const auto impl = weak.lock()) impl->hear(change);
+      });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -436,12 +492,15 @@ Server& Server::provide(OfferKind kind, HandlerPtr list, HandlerPtr call, Provid
 void Server::list_changed(OfferKind kind) { impl_->tell(change_of(kind)); }
 
 void Server::list_changed(OfferKind kind, const rpc::Identity& caller) {
-  const auto kept = std::make_shared<const rpc::Identity>(caller);
-  for (const auto& session : impl_->everyone()) session->tell_later(change_of(kind), kept);
+  using Kind = Change::Kind;
+  impl_->publish({.kind = kind == OfferKind::tool     ? Kind::tools
+                          : kind == OfferKind::prompt ? Kind::prompts
+                                                      : Kind::resources,
+                  .caller = caller});
 }
 
 void Server::resource_updated(std::string uri) {
-  for (const auto& session : impl_->everyone()) session->tell_updated_later(uri);
+  impl_->publish({.kind = Change::Kind::resource_updated, .uri = std::move(uri)});
 }
 
 void Server::tell_listeners(const std::string& filter, const std::string& value, std::string method,

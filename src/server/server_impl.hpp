@@ -18,7 +18,7 @@ namespace detail::server {
 class Session;
 
 /// Kinds of change that clients are told of, as bits.
-enum Change : unsigned { tools_changed = 1, prompts_changed = 2, resources_changed = 4 };
+enum ListChange : unsigned { tools_changed = 1, prompts_changed = 2, resources_changed = 4 };
 }  // namespace detail::server
 
 struct Server::Impl {
@@ -47,7 +47,12 @@ struct Server::Impl {
     }
     if (changes != 0) tell(changes);
   }
+  /// Tells whoever hears of changes by the bus, which this does, too.
   void tell(unsigned changes);
+  void publish(Change change) noexcept;
+  /// Tells the connections.
+  void hear(const Change& change);
+  std::unique_ptr<ChangeBus::Subscription> hearing;
 
   void enter(const std::shared_ptr<detail::server::Session>& session);
   void leave(detail::server::Session* session);
@@ -60,7 +65,6 @@ struct Server::Impl {
   std::atomic<std::size_t> session_bytes{0};
 
   std::int64_t unix_time() const;
-  Ledger& ledger() { return *options.ledger; }
 
   std::mutex mutex;
   detail::server::Tables tables;

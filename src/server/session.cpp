@@ -1,5 +1,8 @@
 #include "session.hpp"
 
+#include <algorithm>
+#include <ranges>
+
 #include "godwit/json/writer.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -84,21 +87,29 @@ std::optional<Error> Session::subscribe(std::string uri) {
   const std::size_t bytes = kept_size(uri);
   if (auto error = kept_.add(bytes)) return error;
   KeptClaim claim(kept_, bytes);
+  const std::lock_guard lock(news_.mutex);
   subscribed_.insert(std::move(uri));
   claim.keep();
   return std::nullopt;
 }
 
 void Session::unsubscribe(const std::string& uri) {
+  const std::lock_guard lock(news_.mutex);
   if (subscribed_.erase(uri) > 0) kept_.remove(kept_size(uri));
 }
 
 bool Session::listen(const rpc::Id& id, Listen listen) {
   if (listens_.size() >= most_listens) return false;
+  const std::lock_guard lock(news_.mutex);
   return listens_.emplace(id, std::move(listen)).second;
 }
 
-bool Session::end_listen(const rpc::Id& id) { return listens_.erase(id) > 0; }
+bool Session::end_listen(const rpc::Id& id) {
+  std::unique_lock lock(news_.mutex);
+  const auto ended = listens_.extract(id);
+  lock.unlock();  // before it is destroyed, which waits for its stop callback
+  return !ended.empty();
+}
 
 void Session::tell_later(unsigned changes) {
   // One message for all changes until the peer's thread comes to it.
@@ -111,15 +122,51 @@ void Session::tell_later(unsigned changes) {
 }
 
 void Session::tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> caller) {
-  poster_([weak = weak_from_this(), changes, caller = std::move(caller)] {
-    if (const auto self = weak.lock()) self->tell_changes(changes, caller.get());
-  });
+  const std::lock_guard lock(news_.mutex);
+  const auto is_caller = [&](const std::shared_ptr<const rpc::Identity>& identity) {
+    return rpc::same_caller(identity.get(), caller.get());
+  };
+  if (!is_caller(identity_) && std::ranges::none_of(listens_, [&](const auto& listen) {
+        return is_caller(listen.second.identity);
+      })) {
+    return;
+  }
+  news_.add_lists(changes, std::move(caller));
+  post_news();
 }
 
 void Session::tell_updated_later(const std::string& uri) {
-  poster_([weak = weak_from_this(), uri] {
-    if (const auto self = weak.lock()) self->tell_updated(uri);
+  const std::lock_guard lock(news_.mutex);
+  if (!subscribed_.contains(uri) && std::ranges::none_of(listens_, [&](const auto& listen) {
+        return listen.second.uris.contains(uri);
+      })) {
+    return;
+  }
+  news_.add_updated(uri);
+  post_news();
+}
+
+void Session::post_news() {
+  if (news_.posted) return;
+  poster_([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->tell_news();
   });
+  news_.posted = true;
+}
+
+void Session::tell_news() {
+  const News::Gathered news = news_.take();
+  const auto tell = [&](const auto& one) {
+    try {
+      one();
+    } catch (...) {  // the rest is told all the same
+      server_->options.log.caught("a client could not be told of a change");
+    }
+  };
+  for (const News::OfCaller& one : news.of_callers) {
+    tell([&] { tell_changes(one.lists, one.caller.get()); });
+  }
+  for (const std::string& uri : news.updated) tell([&] { tell_updated(uri); });
 }
 
 bool Session::promised(unsigned change) const {

@@ -22,6 +22,8 @@
 #include "kept_bytes.hpp"
 #include "mcp/era/codec.hpp"
 #include "mcp/era/stateless_headers.hpp"
+#include "news.hpp"
+#include "runs.hpp"
 #include "server_impl.hpp"
 
 namespace godwit::inline v0::detail::server {
@@ -61,7 +63,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   const mcp::Codec* codec() const noexcept { return codec_; }
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   /// Who made the handshake; null if nobody has verified that.
-  void set_identity(std::shared_ptr<const rpc::Identity> identity) noexcept {
+  void set_identity(std::shared_ptr<const rpc::Identity> identity) {
+    const std::lock_guard lock(news_.mutex);
     identity_ = std::move(identity);
   }
   void set_initialized() noexcept { initialized_ = true; }
@@ -73,6 +76,16 @@ class Session final : public Service::Session, public std::enable_shared_from_th
 
   /// What the program keeps in it, one of each type. Any thread.
   std::shared_ptr<void> state(const std::type_info& type, Exchange::MakeState make);
+
+  // Calls whose handlers wait for answers of the client (runs.cpp).
+
+  /// Writes them as one JSON value.
+  void save_runs(json::Writer& writer) const;
+  /// Takes over the calls of a session that was saved, into this one, which has had its handshake.
+  /// Those that cannot be served here are answered with an error at once. An error, and nothing has
+  /// changed, if they are none that were saved by this.
+  Result<void> restore_runs(json::View saved_runs);
+  Runs& runs() noexcept { return runs_; }
 
   // Listening of stateless clients.
 
@@ -124,6 +137,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   bool promised(unsigned change) const;
   void tell_changes(unsigned changes, const rpc::Identity* caller);
   void tell_updated(const std::string& uri);
+  void post_news();
+  void tell_news();
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
 
   std::shared_ptr<Server::Impl> server_;
@@ -147,6 +162,10 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;
   std::atomic<unsigned> waiting_changes_{0};
+  /// Its mutex guards changes of identity_, subscribed_ and listens_, too: other threads look there
+  /// whether something is of interest.
+  News news_;
+  Runs runs_;
 };
 
 }  // namespace godwit::inline v0::detail::server

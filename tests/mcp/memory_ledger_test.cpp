@@ -4,8 +4,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace godwit::inline v0 {
@@ -16,15 +20,82 @@ using State = Claim::State;
 
 Claim done(std::string result) { return {.state = State::done, .result = std::move(result)}; }
 
-void finish(Ledger& ledger, const std::string& chain, const std::string& key,
+/// A ledger whose outcomes come inside the call, and which remembers the last token of each effect.
+class Book {
+ public:
+  explicit Book(MemoryLedgerOptions options = {}, const Clock* clock = nullptr)
+      : ledger_(options, clock) {}
+
+  Claim claim(const std::string& chain, const std::string& key) {
+    std::optional<Result<Claim>> told;
+    ledger_.claim(chain, key, Done<Claim>([&](Result<Claim> claim) { told = std::move(claim); }));
+    if (!told || !*told) {
+      ADD_FAILURE() << "no claim inside the call";
+      return {};
+    }
+    if ((*told)->state == State::claimed) {
+      const std::lock_guard lock(mutex_);
+      tokens_[{chain, key}] = (*told)->token;
+    }
+    return **told;
+  }
+  bool renew(const std::string& chain, const std::string& key, std::uint64_t token) {
+    return well([&](Done<void> done) { ledger_.renew(chain, key, token, std::move(done)); });
+  }
+  bool complete(const std::string& chain, const std::string& key, std::string result,
+                std::optional<std::uint64_t> token = {}) {
+    return well([&](Done<void> done) {
+      ledger_.complete(chain, key, token.value_or(token_of(chain, key)), std::move(result),
+                       std::move(done));
+    });
+  }
+  bool release(const std::string& chain, const std::string& key,
+               std::optional<std::uint64_t> token = {}) {
+    return well([&](Done<void> done) {
+      ledger_.release(chain, key, token.value_or(token_of(chain, key)), std::move(done));
+    });
+  }
+  std::uint64_t token_of(const std::string& chain, const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto known = tokens_.find({chain, key});
+    return known == tokens_.end() ? 0 : known->second;
+  }
+  std::size_t size() const { return ledger_.size(); }
+  std::size_t bytes() const { return ledger_.bytes(); }
+  Ledger& ledger() { return ledger_; }
+
+ private:
+  /// Whether it was done. If not, the claim was lost.
+  template <class Call>
+  static bool well(Call call) {
+    std::optional<Result<void>> told;
+    call(Done<void>([&](Result<void> outcome) { told = std::move(outcome); }));
+    if (!told) {
+      ADD_FAILURE() << "no outcome inside the call";
+      return false;
+    }
+    if (!*told) {
+      EXPECT_TRUE(is_claim_lost(told->error())) << told->error().message;
+    }
+    return told->has_value();
+  }
+
+  MemoryLedger ledger_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> tokens_;
+};
+
+void finish(Book& ledger, const std::string& chain, const std::string& key,
             const std::string& result) {
   ASSERT_EQ(ledger.claim(chain, key).state, State::claimed) << chain << " " << key;
-  ledger.complete(chain, key, result);
+  EXPECT_TRUE(ledger.complete(chain, key, result));
 }
 
 TEST(MemoryLedger, GivesAClaimOnceAndThenTheResult) {
-  MemoryLedger ledger;
-  EXPECT_EQ(ledger.claim("chain", "key"), Claim{.state = State::claimed});
+  Book ledger;
+  const Claim claim = ledger.claim("chain", "key");
+  EXPECT_EQ(claim.state, State::claimed);
+  EXPECT_EQ(claim.lease, Duration::max());
   EXPECT_EQ(ledger.claim("chain", "key"), Claim{.state = State::running});
   ledger.complete("chain", "key", "result");
   EXPECT_EQ(ledger.claim("chain", "key"), done("result"));
@@ -33,7 +104,7 @@ TEST(MemoryLedger, GivesAClaimOnceAndThenTheResult) {
 }
 
 TEST(MemoryLedger, ChainAndKeyBothCount) {
-  MemoryLedger ledger;
+  Book ledger;
   finish(ledger, "a", "bc", "1");
   finish(ledger, "ab", "c", "2");
   finish(ledger, "", "abc", "3");
@@ -47,7 +118,7 @@ TEST(MemoryLedger, ChainAndKeyBothCount) {
 }
 
 TEST(MemoryLedger, AReleasedEffectIsTriedAgain) {
-  MemoryLedger ledger;
+  Book ledger;
   EXPECT_EQ(ledger.claim("c", "k").state, State::claimed);
   ledger.release("c", "k");
   EXPECT_EQ(ledger.size(), 0u);
@@ -57,19 +128,21 @@ TEST(MemoryLedger, AReleasedEffectIsTriedAgain) {
 }
 
 TEST(MemoryLedger, OnlyWhatRunsCanEnd) {
-  MemoryLedger ledger;
-  ledger.complete("c", "k", "never claimed");
-  ledger.release("c", "k");
+  Book ledger;
+  EXPECT_FALSE(ledger.complete("c", "k", "never claimed"));
+  EXPECT_FALSE(ledger.release("c", "k"));
+  EXPECT_FALSE(ledger.renew("c", "k", 0));
   EXPECT_EQ(ledger.size(), 0u);
   finish(ledger, "c", "k", "first");
-  ledger.complete("c", "k", "late");
-  ledger.release("c", "k");
+  EXPECT_FALSE(ledger.complete("c", "k", "late"));
+  EXPECT_FALSE(ledger.release("c", "k"));
+  EXPECT_FALSE(ledger.renew("c", "k", ledger.token_of("c", "k")));
   EXPECT_EQ(ledger.claim("c", "k"), done("first"));
 }
 
 TEST(MemoryLedger, ForgetsWhenTheTimeIsOver) {
   ManualClock clock;
-  MemoryLedger ledger({}, &clock);
+  Book ledger({}, &clock);
   EXPECT_EQ(ledger.claim("c", "running").state, State::claimed);
   clock.advance(10min);
   finish(ledger, "c", "early", "1");
@@ -87,7 +160,7 @@ TEST(MemoryLedger, ForgetsWhenTheTimeIsOver) {
 }
 
 TEST(MemoryLedger, ForgetsTheOldestWhenThereAreTooMany) {
-  MemoryLedger ledger({.entries = 3});
+  Book ledger({.entries = 3});
   EXPECT_EQ(ledger.claim("c", "slow").state, State::claimed);
   EXPECT_EQ(ledger.claim("c", "running").state, State::claimed);
   finish(ledger, "c", "1", "one");
@@ -104,7 +177,7 @@ TEST(MemoryLedger, ForgetsTheOldestWhenThereAreTooMany) {
 }
 
 TEST(MemoryLedger, NeverForgetsWhatRuns) {
-  MemoryLedger ledger({.entries = 2});
+  Book ledger({.entries = 2});
   EXPECT_EQ(ledger.claim("c", "1").state, State::claimed);
   EXPECT_EQ(ledger.claim("c", "2").state, State::claimed);
   EXPECT_EQ(ledger.claim("c", "3").state, State::running);  // no room: later
@@ -118,7 +191,7 @@ TEST(MemoryLedger, NeverForgetsWhatRuns) {
 }
 
 TEST(MemoryLedger, KeepsToItsMemory) {
-  MemoryLedger ledger({.bytes = 10'000});
+  Book ledger({.bytes = 10'000});
   for (int i = 0; i < 1000; ++i) {
     finish(ledger, "c", std::to_string(i), std::string(1000, 'r'));
     ASSERT_LE(ledger.bytes(), 10'000u);
@@ -138,8 +211,69 @@ TEST(MemoryLedger, KeepsToItsMemory) {
   EXPECT_EQ(ledger.claim(std::string(20'000, 'c'), "").state, State::running);
 }
 
+TEST(MemoryLedger, WhenTheLeaseEndsAnotherGetsTheClaimAndTheFirstIsRefused) {
+  ManualClock clock;
+  Book ledger({.lease = 30s}, &clock);
+  const Claim first = ledger.claim("c", "k");
+  EXPECT_EQ(first.lease, 30s);
+  clock.advance(30s - 1ns);
+  EXPECT_EQ(ledger.claim("c", "k").state, State::running);
+  clock.advance(1ns);
+  EXPECT_EQ(ledger.size(), 1u);  // nobody else wants it yet
+  const Claim second = ledger.claim("c", "k");
+  EXPECT_EQ(second.state, State::claimed);
+  EXPECT_GT(second.token, first.token);
+  EXPECT_EQ(ledger.size(), 1u);
+  EXPECT_FALSE(ledger.renew("c", "k", first.token));
+  EXPECT_FALSE(ledger.release("c", "k", first.token));
+  EXPECT_FALSE(ledger.complete("c", "k", "late", first.token));
+  EXPECT_EQ(ledger.claim("c", "k").state, State::running);
+  EXPECT_TRUE(ledger.complete("c", "k", "second", second.token));
+  EXPECT_FALSE(ledger.complete("c", "k", "late", first.token));
+  EXPECT_EQ(ledger.claim("c", "k"), done("second"));
+}
+
+TEST(MemoryLedger, ARenewedClaimStays) {
+  ManualClock clock;
+  Book ledger({.lease = 30s}, &clock);
+  const Claim claim = ledger.claim("c", "k");
+  for (int i = 0; i < 10; ++i) {
+    clock.advance(20s);
+    EXPECT_TRUE(ledger.renew("c", "k", claim.token));
+    EXPECT_EQ(ledger.claim("c", "k").state, State::running);
+  }
+  clock.advance(30s);
+  EXPECT_TRUE(ledger.complete("c", "k", "done", claim.token));  // late, but nobody took it over
+  EXPECT_EQ(ledger.claim("c", "k"), done("done"));
+}
+
+TEST(MemoryLedger, TokensRiseAlsoForWhatWasForgotten) {
+  Book ledger;
+  std::uint64_t last = 0;
+  for (int i = 0; i < 3; ++i) {
+    const Claim claim = ledger.claim("c", "k");
+    EXPECT_GT(claim.token, last);
+    last = claim.token;
+    EXPECT_TRUE(ledger.release("c", "k"));
+  }
+}
+
+TEST(MemoryLedger, MayBeCalledFromInsideAnOutcome) {
+  Book book;
+  Ledger& ledger = book.ledger();
+  std::string result;
+  ledger.claim("c", "k", Done<Claim>([&](Result<Claim> claim) {
+                 ledger.complete("c", "k", claim->token, "inside", Done<void>([&](Result<void>) {
+                                   ledger.claim("c", "k", Done<Claim>([&](Result<Claim> again) {
+                                                  result = again->result;
+                                                }));
+                                 }));
+               }));
+  EXPECT_EQ(result, "inside");
+}
+
 TEST(MemoryLedger, OneOfManyThreadsGetsTheClaim) {
-  MemoryLedger ledger({.entries = 500});
+  Book ledger({.entries = 500});
   std::vector<std::atomic<int>> claimed(400);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
@@ -164,7 +298,7 @@ TEST(MemoryLedger, OneOfManyThreadsGetsTheClaim) {
 }
 
 TEST(MemoryLedger, RetriesByManyThreadsEndInOneResult) {
-  MemoryLedger ledger;
+  Book ledger;
   std::atomic<int> inside = 0;
   std::atomic<int> overlaps = 0;
   std::atomic<int> effects = 0;

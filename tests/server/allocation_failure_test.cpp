@@ -11,6 +11,7 @@
 
 #include "fail_allocations.hpp"
 #include "mcp_station.hpp"
+#include "slow_ledger.hpp"
 
 namespace godwit::inline v0 {
 namespace {
@@ -67,6 +68,8 @@ constexpr std::string_view initialized =
     R"({"jsonrpc":"2.0","method":"notifications/initialized"})";
 constexpr std::string_view deploy =
     R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"deploy","arguments":{}}})";
+constexpr std::string_view pay =
+    R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"pay","arguments":{}}})";
 constexpr std::string_view take_back =
     R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}})";
 constexpr std::string_view subscribe = R"({"jsonrpc":"2.0","id":3,"method":"resources/subscribe",)"
@@ -168,6 +171,74 @@ TEST_F(ServerAllocationFailure, OfAQuestionAtTheEndOfInput) {
       EXPECT_EQ(line.peer.pending(), 0u);
       may_fail([&] { line.peer.process(); });
     }
+  });
+}
+
+TEST_F(ServerAllocationFailure, OfAnEffect) {
+  for (const bool slow : {false, true}) {
+    int done = 0;
+    EXPECT_GT(fail_each_allocation(
+                  [&] {
+                    const auto ledger = std::make_shared<test::SlowLedger>();
+                    if (!slow) ledger->quick = {"claim", "complete", "release"};
+                    ServerOptions options = test::server_options();
+                    options.ledger = ledger;
+                    Server shop(std::move(options));
+                    done = 0;
+                    shop.tool("pay", "", [&](Context& cx) -> Result<std::string> {
+                      auto paid = cx.once("a payment with a long name", [&] {
+                        ++done;
+                        return std::string("a receipt that is longer than a short string");
+                      });
+                      if (!paid) return paid.error();
+                      return *paid;
+                    });
+                    Line line(shop);
+                    make_known(line);
+                    line.receive(pay);
+                    for (int i = 0; i < 3; ++i) {
+                      may_fail([&] {
+                        ledger->step();
+                        line.peer.process();
+                        line.peer.process();
+                      });
+                    }
+                    test::until_failure = 0;
+                    // What waits for nobody ends when its time is over.
+                    line.peer.expire(steady_clock().now() + std::chrono::minutes(1));
+                    line.peer.process();
+                    line.peer.process();
+                    EXPECT_EQ(line.peer.in_flight(), 0u);
+                    EXPECT_LE(done, 1);
+                    EXPECT_LE(line.sent.size(), 1u);
+                    while (ledger->step()) {
+                    }
+                  },
+                  [] {}),
+              0);
+    EXPECT_EQ(done, 1);
+  }
+}
+
+TEST_F(ServerAllocationFailure, OfAChangeThatIsTold) {
+  expect_survives([&] {
+    Line line(server), other(server);
+    make_known(line);
+    make_known(other);
+    line.receive(subscribe);
+    other.receive(subscribe);
+    for (int i = 0; i < 2; ++i) {
+      may_fail([&] {
+        server.resource_updated("x:a-resource-with-a-long-name");
+        line.peer.process();
+        other.peer.process();
+      });
+    }
+    test::until_failure = 0;
+    line.sent.clear();
+    server.resource_updated("x:a-resource-with-a-long-name");
+    line.peer.process();
+    EXPECT_LE(line.sent.size(), 1u);
   });
 }
 

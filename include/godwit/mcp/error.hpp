@@ -17,6 +17,7 @@ namespace mcp::code {
 inline constexpr std::int64_t tool_error = -(std::int64_t{1} << 40) - 1;
 inline constexpr std::int64_t suspended = -(std::int64_t{1} << 40) - 2;
 inline constexpr std::int64_t not_found = -(std::int64_t{1} << 40) - 3;
+inline constexpr std::int64_t claim_lost = -(std::int64_t{1} << 40) - 4;
 /// What the stateful revisions answer for a resource that does not exist.
 inline constexpr std::int64_t resource_not_found = -32002;
 }  // namespace mcp::code

@@ -1,10 +1,12 @@
-// MemoryLedger: a Ledger in the memory of this process, bounded. Any thread; one mutex.
+// MemoryLedger: a Ledger in the memory of this process, bounded. Any thread; one mutex. Every
+// outcome comes inside the call.
 //
 // What is lost, and when: an effect that was done is forgotten when its time is over, and earlier
 // when a bound is hit, those done longest ago first. If the same request comes once more after
 // that, the effect is done once more. With the end of the process everything is forgotten. A
 // running effect is never forgotten, however long it takes: where running ones fill a bound, new
-// claims are answered `running` until one of them ends.
+// claims are answered `running` until one of them ends. If its lease ended, the next claim of it
+// gets it; it is not forgotten before.
 #pragma once
 
 #include <chrono>
@@ -26,6 +28,9 @@ struct MemoryLedgerOptions {
   std::size_t bytes = 64u << 20;
   /// How long an effect that was done is remembered: longer than a client goes on sending again.
   Duration time_to_live = std::chrono::minutes(15);
+  /// How long a claim is good without being renewed. For ever, because those who claim here end
+  /// with the process, and the ledger with them.
+  Duration lease = Duration::max();
 };
 
 class GODWIT_API MemoryLedger final : public Ledger {
@@ -36,11 +41,15 @@ class GODWIT_API MemoryLedger final : public Ledger {
   MemoryLedger(const MemoryLedger&) = delete;
   MemoryLedger& operator=(const MemoryLedger&) = delete;
 
-  Claim claim(std::string_view chain, std::string_view key) override;
+  void claim(std::string_view chain, std::string_view key, Done<Claim> done) override;
+  void renew(std::string_view chain, std::string_view key, std::uint64_t token,
+             Done<void> done) override;
   /// A result that does not fit into the memory beside what is running is not kept: the effect is
   /// forgotten at once.
-  void complete(std::string_view chain, std::string_view key, std::string result) override;
-  void release(std::string_view chain, std::string_view key) override;
+  void complete(std::string_view chain, std::string_view key, std::uint64_t token,
+                std::string result, Done<void> done) override;
+  void release(std::string_view chain, std::string_view key, std::uint64_t token,
+               Done<void> done) override;
 
   /// Effects remembered now, running ones too. Those whose time is over go with the next claim.
   std::size_t size() const;

@@ -254,6 +254,22 @@ class GODWIT_API Peer final : public Receiver {
   /// The id that an own waiting call travels under.
   std::optional<Id> id_of(CallHandle call) const;
 
+  // Taking over from a Peer that had this connection before, for protocols whose sessions outlive
+  // their connections. A request that it had not answered is handed to receive() again.
+
+  /// Waits for the answer to a request that the other Peer sent under this id. The outcome is as
+  /// that of an own call.
+  template <class Out = json::Value>
+  CallHandle expect_answer(const Id& id, std::string_view method, Done<Out> done,
+                           const CallOptions& options = {}) {
+    const Via via(*this, options.route);
+    return expect(id, method, adapt<Out>(std::move(done)), options);
+  }
+  /// How many own calls there were: ids of IdStyle::sequential are counted by it. Set before the
+  /// first call, it keeps ids from being used twice.
+  std::uint64_t calls_made() const noexcept;
+  void set_calls_made(std::uint64_t calls) noexcept;
+
   /// The other side took back a request of its own: its handler's stop token stops, and no answer
   /// is sent. False if no such request is in flight.
   bool cancel_incoming(const Id& id);
@@ -385,6 +401,8 @@ class GODWIT_API Peer final : public Receiver {
   /// Where messages are written. Once closed not into the output, which may be gone.
   std::string& buffer();
   CallHandle finish_request(Outgoing& request, RawDone done, const CallOptions& options);
+  CallHandle expect(const Id& id, std::string_view method, RawDone done,
+                    const CallOptions& options);
   /// `takes_back` is the request of this side that it is about, if it takes one back.
   void finish_notification(Outgoing& notification, const Id* takes_back = nullptr);
   /// Why a message of this size with this many calls cannot be sent now. A batch has no method.

@@ -39,6 +39,8 @@ class GODWIT_API InFlight {
   /// Sends a complete message on the way to the answer. Any thread.
   virtual void send(std::string message) = 0;
   virtual std::stop_token cancelled() const = 0;
+  /// False once it has an answer, or none would be sent. Any thread.
+  virtual bool wanted() const noexcept = 0;
   /// Stops the handler's token; it may still answer. Any thread.
   virtual void request_stop() = 0;
   virtual std::string_view method() const = 0;
@@ -50,6 +52,8 @@ class GODWIT_API InFlight {
   virtual void* user() const = 0;
   /// The way the request came and its answer goes.
   virtual Route route() const = 0;
+  /// Whether its answer travels with those of other requests.
+  virtual bool in_batch() const noexcept = 0;
 };
 
 }  // namespace detail

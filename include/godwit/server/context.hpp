@@ -89,8 +89,11 @@ class GODWIT_API Exchange {
 
   /// The kept result, nothing if the effect is to be done now, or an error to pass on.
   virtual Result<std::optional<std::string>> begin_once(std::string_view key) = 0;
-  virtual void end_once(std::string_view key, std::string result) = 0;
-  virtual void drop_once(std::string_view key) = 0;
+  /// The effect was done. Nothing if that is kept; what it gave elsewhere, if somebody else has
+  /// done it meanwhile; or an error to pass on.
+  virtual Result<std::optional<std::string>> end_once(std::string_view key, std::string result) = 0;
+  /// It failed, and may be tried again.
+  virtual void drop_once(std::string_view key) noexcept = 0;
   virtual std::string idempotency_key(std::string_view key) = 0;
 
   virtual std::string_view state() const = 0;
@@ -288,6 +291,12 @@ class GODWIT_API Context {
   /// Runs the function the first time and gives its kept result to every replay, and to the same
   /// request sent again to this process (or to others that share a Ledger). Its result must have a
   /// JSON form; a Result that failed is not kept.
+  ///
+  /// A Ledger that takes its time holds nobody up: the error is passed on as that of an ask, and
+  /// the handler runs again when the ledger has answered. So what stands before once() may run
+  /// again, and nothing is told after the function until its result is kept. If the process dies
+  /// while the function runs, or the connection ends and the function takes longer than the lease,
+  /// the same request sent again runs it again.
   template <class F>
   auto once(std::string_view key, F&& function) {
     using Given = std::invoke_result_t<F>;
@@ -332,28 +341,25 @@ class GODWIT_API Context {
         if (exchange) exchange->drop_once(key);
       }
     } drop{exchange_, key};
-    const auto keep = [&](std::string json) {
+    const auto keep = [&](std::string json, Result<Out> outcome) -> Result<Out> {
       drop.exchange = nullptr;
-      exchange_->end_once(key, std::move(json));
+      Result<std::optional<std::string>> elsewhere = exchange_->end_once(key, std::move(json));
+      if (!elsewhere) return std::move(elsewhere).error();
+      if constexpr (!std::is_void_v<Out>) {
+        if (*elsewhere) return json::decode<Out>(**elsewhere);
+      }
+      return outcome;
     };
     using Given = std::invoke_result_t<F>;
     if constexpr (std::is_void_v<Given>) {
       std::forward<F>(function)();
-      keep("null");
-      return {};
-    } else if constexpr (rpc::detail::IsResult<Given>::value) {
-      Given outcome = std::forward<F>(function)();
-      if (!outcome) return outcome;
-      if constexpr (std::is_void_v<Out>) {
-        keep("null");
-      } else {
-        keep(json::encode(*outcome));
-      }
-      return outcome;
+      return keep("null", {});
     } else {
-      Out outcome = std::forward<F>(function)();
-      keep(json::encode(outcome));
-      return outcome;
+      Result<Out> outcome = std::forward<F>(function)();
+      if (!outcome) return outcome;
+      std::string json = "null";
+      if constexpr (!std::is_void_v<Out>) json = json::encode(*outcome);
+      return keep(std::move(json), std::move(outcome));
     }
   }
 

@@ -34,6 +34,7 @@
 #include "godwit/base/export.hpp"
 #include "godwit/base/limits.hpp"
 #include "godwit/base/log.hpp"
+#include "godwit/mcp/change_bus.hpp"
 #include "godwit/mcp/completion.hpp"
 #include "godwit/mcp/implementation.hpp"
 #include "godwit/mcp/ledger.hpp"
@@ -90,6 +91,12 @@ struct ServerOptions {
   std::shared_ptr<Sealer> sealer{};
   /// Remembers effects of Context::once; in memory if not given.
   std::shared_ptr<Ledger> ledger{};
+  /// How long a call waits for the ledger, and for another copy of the same request that is doing
+  /// the same effect. It fails then, as it does at once with zero.
+  Duration once_wait = std::chrono::seconds(10);
+  /// By which it hears of changes that its clients are told of: of lists and of resources. Servers
+  /// with the same bus hear of each other's; one of its own if not given.
+  std::shared_ptr<ChangeBus> changes{};
 
   /// How long a person or a model may take to answer a handler.
   Duration ask_timeout = std::chrono::minutes(10);
