@@ -11,8 +11,8 @@
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/transport/rpc_server.hpp"
-#include "godwit/web/memory_event_store.hpp"
 #include "relay.hpp"
 
 namespace godwit::inline v0 {

@@ -11,6 +11,7 @@
 #include "godwit/json/decode.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/mcp/content.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/tool.hpp"
 #include "godwit/mcp/uri_template.hpp"
@@ -124,6 +125,31 @@ TEST(McpWork, OfHeadersInSchemas) {
                     ASSERT_TRUE(schema);
                     EXPECT_TRUE(mcp::param_headers(*schema));
                   }}});
+}
+
+TEST(McpWork, OfReplay) {
+  Limits limits;
+  limits.stream_events = 1'000'000;
+  limits.stream_bytes = limits.event_store_bytes = 100u << 20;
+  const auto make = [](std::size_t size) { return std::string(size, 'x'); };
+  expect_linear({
+      {"all of a stream", make,
+       [&](const std::string& input) {
+         MemoryEventStore store(limits);
+         for (std::uint64_t i = 1; i <= input.size(); ++i) store.append("a", i, "x");
+         std::size_t events = 0;
+         EXPECT_TRUE(
+             store.replay("a", 0, [&](std::uint64_t, std::string_view) { return ++events > 0; }));
+         EXPECT_EQ(events, input.size());
+       }},
+      {"many streams", make,
+       [&](const std::string& input) {
+         MemoryEventStore store(limits);
+         for (std::size_t i = 0; i < input.size(); ++i) store.append(std::to_string(i), 1, "x");
+         for (std::size_t i = 0; i < input.size(); ++i) store.forget(std::to_string(i));
+         EXPECT_EQ(store.bytes(), 0u);
+       }},
+  });
 }
 
 }  // namespace

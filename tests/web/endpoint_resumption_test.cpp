@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "godwit/web/memory_event_store.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "stateful.hpp"
 
 namespace godwit::inline v0 {

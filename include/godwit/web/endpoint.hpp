@@ -25,8 +25,8 @@
 #include "godwit/http/request.hpp"
 #include "godwit/http/trusted_proxies.hpp"
 #include "godwit/io/address.hpp"
+#include "godwit/mcp/event_store.hpp"
 #include "godwit/mcp/service.hpp"
-#include "godwit/web/event_store.hpp"
 #include "godwit/web/metrics.hpp"
 
 namespace godwit::inline v0 {

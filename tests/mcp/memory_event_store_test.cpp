@@ -1,4 +1,4 @@
-#include "godwit/web/memory_event_store.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "godwit/base/export.hpp"
 #include "godwit/base/limits.hpp"
-#include "godwit/web/event_store.hpp"
+#include "godwit/mcp/event_store.hpp"
 
 namespace godwit::inline v0 {
 
