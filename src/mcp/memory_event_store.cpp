@@ -2,19 +2,29 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/base/work.hpp"
 
 namespace godwit::inline v0 {
 
 struct MemoryEventStore::Stream {
   std::string name;
+  Session* session = nullptr;
   /// Shared with whoever is just being given one. The last is number `last`.
-  std::deque<std::shared_ptr<const std::string>> events;
+  std::deque<std::shared_ptr<const std::string>> events{};
   std::uint64_t last = 0;
   std::size_t bytes = 0;
+  bool ended = false;
+};
+
+/// Goes with its last stream.
+struct MemoryEventStore::Session {
+  explicit Session(std::string_view name_) : name(name_) {}
+  const std::string name;
+  Streams streams{};  // by their names
 };
 
 namespace {
@@ -39,20 +49,54 @@ void MemoryEventStore::drop_oldest(Stream& stream) {
   total_ -= size;
 }
 
-void MemoryEventStore::append(std::string_view stream, std::uint64_t number,
-                              std::string_view data) {
+void MemoryEventStore::drop(Order::iterator stream) {
   detail::base::count_work(1);
-  const std::lock_guard lock(mutex_);
-  auto found = by_name_.find(stream);
-  if (found == by_name_.end()) {
-    streams_.push_back({.name = std::string(stream), .events = {}, .last = number - 1, .bytes = 0});
-    found = by_name_.emplace(streams_.back().name, std::prev(streams_.end())).first;
-  } else {
-    streams_.splice(streams_.end(), streams_, found->second);
+  total_ -= stream->bytes;
+  Session& session = *stream->session;
+  session.streams.erase(stream->name);
+  if (session.streams.empty()) sessions_.erase(sessions_.find(session.name));
+  streams_.erase(stream);
+}
+
+MemoryEventStore::Stream* MemoryEventStore::find(StreamKey key) {
+  const auto session = sessions_.find(key.session);
+  if (session == sessions_.end()) return nullptr;
+  const auto found = session->second->streams.find(key.stream);
+  return found == session->second->streams.end() ? nullptr : &*found->second;
+}
+
+MemoryEventStore::Stream& MemoryEventStore::stream(StreamKey key, std::uint64_t number) {
+  auto session = sessions_.find(key.session);
+  if (session == sessions_.end()) {
+    auto made = std::make_unique<Session>(key.session);
+    const std::string_view name = made->name;
+    session = sessions_.emplace(name, std::move(made)).first;
   }
-  Stream& to = *found->second;
-  to.events.push_back(std::make_shared<const std::string>(data));
+  Session& of = *session->second;
+  Rollback undo([&] {
+    if (of.streams.empty()) sessions_.erase(session);
+  });
+  if (const auto found = of.streams.find(key.stream); found != of.streams.end()) {
+    streams_.splice(streams_.end(), streams_, found->second);
+  } else {
+    Order made;
+    made.push_back({.name = std::string(key.stream), .session = &of, .last = number - 1});
+    of.streams.emplace(made.back().name, made.begin());
+    streams_.splice(streams_.end(), made);
+  }
+  undo.dismiss();
+  return streams_.back();
+}
+
+void MemoryEventStore::keep(StreamKey key, std::uint64_t number, std::string_view data,
+                            bool final) {
+  detail::base::count_work(1);
+  auto event = std::make_shared<const std::string>(data);
+  const std::lock_guard lock(mutex_);
+  Stream& to = stream(key, number);
+  to.events.push_back(std::move(event));
   to.last = number;
+  to.ended = final;
   to.bytes += data.size() + overhead;
   total_ += data.size() + overhead;
   while (to.events.size() > most_events_ || to.bytes > most_bytes_) drop_oldest(to);
@@ -60,40 +104,63 @@ void MemoryEventStore::append(std::string_view stream, std::uint64_t number,
     Stream& quietest = streams_.front();
     while (total_ > most_total_ && !quietest.events.empty()) drop_oldest(quietest);
     if (!quietest.events.empty() || &quietest == &to) continue;
-    by_name_.erase(quietest.name);
-    streams_.pop_front();
+    drop(streams_.begin());
   }
 }
 
-bool MemoryEventStore::replay(std::string_view stream, std::uint64_t after, const Each& each) {
-  // Not further than now, whatever is appended meanwhile.
-  std::optional<std::uint64_t> until;
-  for (;;) {
-    std::shared_ptr<const std::string> event;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto found = by_name_.find(stream);
-      if (found == by_name_.end()) return false;
-      const Stream& from = *found->second;
-      const std::uint64_t first = from.last - from.events.size() + 1;
-      if (after > from.last || after + 1 < first) return false;
-      if (!until) until = from.last;
-      if (after >= *until) return true;
-      event = from.events[static_cast<std::size_t>(after + 1 - first)];
+void MemoryEventStore::append(StreamKey stream, std::uint64_t number, std::string_view data,
+                              bool final, Done<void> done) {
+  keep(stream, number, data, final);
+  done({});
+}
+
+void MemoryEventStore::read(StreamKey stream, std::uint64_t after, std::size_t most_bytes,
+                            Done<EventPage> done) {
+  EventPage page{.gone = true};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const Stream* const from = find(stream)) {
+      const std::uint64_t first = from->last - from->events.size() + 1;
+      page.gone = after > from->last || after + 1 < first;
+      page.last = from->last;
+      page.ended = from->ended;
+      for (std::size_t bytes = 0; !page.gone && after < from->last;) {
+        detail::base::count_work(1);
+        const auto& event = from->events[static_cast<std::size_t>(after + 1 - first)];
+        page.events.push_back({.number = ++after, .data = event});
+        bytes += event->size();
+        if (bytes >= most_bytes) break;
+      }
     }
-    detail::base::count_work(1);
-    if (!each(++after, *event)) return true;
   }
+  done(std::move(page));
 }
 
-void MemoryEventStore::forget(std::string_view stream) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_name_.find(stream);
-  if (found == by_name_.end()) return;
-  const auto at = found->second;
-  total_ -= at->bytes;
-  by_name_.erase(found);
-  streams_.erase(at);
+void MemoryEventStore::forget(StreamKey stream, Done<void> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto session = sessions_.find(stream.session);
+    if (session != sessions_.end()) {
+      const auto found = session->second->streams.find(stream.stream);
+      if (found != session->second->streams.end()) drop(found->second);
+    }
+  }
+  done({});
+}
+
+void MemoryEventStore::forget_session(std::string_view session, Done<void> done) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = sessions_.find(session); found != sessions_.end()) {
+      for (const auto& [name, stream] : found->second->streams) {
+        detail::base::count_work(1);
+        total_ -= stream->bytes;
+        streams_.erase(stream);
+      }
+      sessions_.erase(found);
+    }
+  }
+  done({});
 }
 
 std::size_t MemoryEventStore::bytes() const {

@@ -29,6 +29,7 @@ using detail::web::Conversation;
 using detail::web::HttpSession;
 using detail::web::json_type;
 using detail::web::Lane;
+using detail::web::Resumed;
 using detail::web::retry_later;
 using detail::web::sse_type;
 
@@ -146,7 +147,7 @@ void Endpoint::Impl::close() noexcept {
   if (group) group->members[shard].endpoint = nullptr;
   ready->close();
   for (const auto& [id, session] : sessions) {
-    session->end();
+    session->end(HttpSession::End::leaving);
     end(*session);
   }
   for (const auto& [id, session] : sse_sessions) session->fail();
@@ -330,7 +331,7 @@ void Endpoint::Impl::retire(Lane& lane) noexcept {
 
 void Endpoint::Impl::remove(HttpSession& session) noexcept {
   const auto last = sessions.extract(sessions.find(session.id()));
-  session.end();
+  session.end(HttpSession::End::over);
 }
 
 void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
@@ -353,8 +354,7 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
   const auto found = sessions.find(*id);
   // Nobody learns that a session of another one is there.
   if (found == sessions.end() || !once || !found->second->belongs_to(facts.identity.get())) {
-    refuse(request, exchange, 404,
-           "there is no such session (any more): begin a new one with \"initialize\"");
+    refuse(request, exchange, 404, std::string(detail::web::no_session));
     return nullptr;
   }
   if (const auto version = request.fields.find(mcp::header::protocol_version)) {
@@ -400,7 +400,6 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
   HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
   if (const auto last = request.fields.find("Last-Event-ID")) {
-    using Resumed = HttpSession::Resumed;
     const Resumed resumed = session->resume(exchange, *last, fields_for(request));
     if (resumed == Resumed::yes) return;
     if (resumed == Resumed::busy) {
@@ -409,20 +408,25 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
                          " streams of this session are being sent again already"),
                     retry_later());
     }
-    return refuse(request, exchange, 400,
-                  "Last-Event-ID names no event of this session that can be resumed from: it is "
-                  "unknown, or what followed it is not kept any more");
+    if (resumed == Resumed::failed) return refuse_for_store(request, exchange);
+    return refuse(request, exchange, 400, std::string(detail::web::unknown_event));
   }
-  if (!session->listen(exchange, fields_for(request))) {
-    refuse(request, exchange, 409, "this session has such a stream already; there can be only one");
-  }
+  const Resumed listens = session->listen(exchange, fields_for(request));
+  if (listens == Resumed::yes) return;
+  if (listens == Resumed::failed) return refuse_for_store(request, exchange);
+  refuse(request, exchange, 409, "this session has such a stream already; there can be only one");
+}
+
+void Endpoint::Impl::refuse_for_store(const http::Request& request, http::Exchange& exchange) {
+  refuse(request, exchange, 503, rpc::internal_error(std::string(detail::web::store_failed)),
+         retry_later());
 }
 
 void Endpoint::Impl::end_session(const http::Request& request, http::Exchange& exchange) {
   rpc::Facts facts;
   HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
-  session->end();
+  session->end(HttpSession::End::over);
   end(*session);
   exchange.respond(204, {}, {}, fields_for(request));
 }

@@ -20,6 +20,7 @@
 #include "godwit/json/document.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/web/endpoint.hpp"
+#include "store_call.hpp"
 
 namespace godwit::inline v0 {
 
@@ -131,6 +132,8 @@ struct Endpoint::Impl {
   /// The same where what is wrong is the HTTP request.
   void refuse(const http::Request& request, http::Exchange& exchange, int status,
               std::string message, const http::Fields& more = {});
+  /// Because a store failed.
+  void refuse_for_store(const http::Request& request, http::Exchange& exchange);
   /// Calls `then` with the body, or refuses it.
   template <class Then>
   void parse(const http::Request& request, http::Exchange& exchange, Then&& then);
@@ -225,6 +228,8 @@ struct Endpoint::Impl {
   std::string buffer;    // messages are written here, one at a time
 
   // Before those who are counted.
+  std::size_t resumption_bytes = 0;  // of Limits::resumption_bytes
+  detail::web::StoreCall<void>::Spare spare_call;
   detail::web::SharedCount open_exchanges;
   detail::web::SharedCount session_count;                   // of both kinds
   std::shared_ptr<detail::web::SessionCensus> census;       // of sessions

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless_headers.hpp"
@@ -102,6 +103,10 @@ void HttpSession::post(json::View message, const rpc::Facts& facts, http::Exchan
   // It is answered later, or it became a stream that may be asked for again.
   stream->leave_stack();
   EventStream& kept = *streams_.emplace(route, std::move(stream)).first->second;
+  if (kept.waits_for_store()) {
+    awaits_store_ = true;
+    kept.look_at_store();  // what came while it was on the stack
+  }
   if (kept.finished()) {
     answered(route);
     return failed.dismiss();
@@ -117,42 +122,43 @@ void HttpSession::keep_streams_alive() {
   rearm();
 }
 
+std::string HttpSession::new_stream_name() { return "s" + random_hex(); }
+
 EventStream& HttpSession::standalone() {
   if (!standalone_) {
-    standalone_ = std::make_unique<EventStream>(endpoint_);
-    standalone_->open(*this, nullptr, {});
+    auto made = std::make_unique<EventStream>(endpoint_);
+    made->set_name(new_stream_name());
+    made->open(*this, nullptr, {});
+    standalone_ = std::move(made);
   }
   return *standalone_;
 }
 
-bool HttpSession::listen(http::Exchange& exchange, http::Fields more) {
+Resumed HttpSession::listen(http::Exchange& exchange, http::Fields more) {
   used();
+  if (standalone_ && standalone_->given_up()) standalone_.reset();  // and begins anew
   EventStream& stream = standalone();
-  if (stream.attached()) return false;
+  if (stream.attached()) return Resumed::busy;
   Rollback failed([&] { stream.leave_exchange(); });  // whoever called ends it
   // What was said while nobody listened comes first.
-  const bool began = stream.begun();
-  if (!began) stream.begin(false);
-  if (!stream.resume(exchange, stream.sent(), more, primes())) {
-    endpoint_.log.limited(LogLevel::warning,
-                          "messages for a client that did not listen were dropped");
-    stream.skip();
-    stream.resume(exchange, stream.sent(), std::move(more), primes());
-  }
-  keep_streams_alive();
+  if (!stream.begun()) stream.begin(false);
+  const Resumed resumed = stream.resume(
+      exchange,
+      {.after = stream.sent(), .more = std::move(more), .prime = primes(), .lossy = true});
   failed.dismiss();
-  return true;
+  return resumed;
 }
 
-HttpSession::Resumed HttpSession::resume(http::Exchange& exchange, std::string_view last_event_id,
-                                         http::Fields more) {
+Resumed HttpSession::resume(http::Exchange& exchange, std::string_view last_event_id,
+                            http::Fields more) {
   used();
   const std::size_t dot = last_event_id.rfind('.');
   if (dot == last_event_id.npos || dot == 0) return Resumed::unknown;
   const std::string_view name = last_event_id.substr(0, dot);
   const std::string_view digits = last_event_id.substr(dot + 1);
-  std::uint64_t after = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), after);
+  EventStream::Return how{.more = std::move(more)};
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), how.after);
   if (error != std::errc() || end != digits.data() + digits.size()) return Resumed::unknown;
   EventStream* stream = nullptr;
   std::size_t replaying = 0;
@@ -168,16 +174,41 @@ HttpSession::Resumed HttpSession::resume(http::Exchange& exchange, std::string_v
   if (!stream) return Resumed::unknown;
   if (replaying >= endpoint_.limits.session_resumptions) return Resumed::busy;
   Rollback failed([&] { stream->leave_exchange(&exchange); });  // whoever called ends it
-  const bool resumed = stream->resume(exchange, after, std::move(more));
-  if (resumed) keep_streams_alive();
+  const Resumed resumed = stream->resume(exchange, std::move(how));
   failed.dismiss();
-  return resumed ? Resumed::yes : Resumed::unknown;
+  return resumed;
+}
+
+void HttpSession::not_revived(EventStream& stream) noexcept {
+  std::erase_if(streams_, [&](const auto& row) { return row.second.get() == &stream; });
+}
+
+void HttpSession::await_store() {
+  awaits_store_ = true;
+  if (store_deadline_) return;
+  store_deadline_ = endpoint_.clock->now() + endpoint_.limits.store_time;
+  rearm();
 }
 
 void HttpSession::processed() {
-  if (!std::exchange(go_on_, false)) return;
-  for_each_stream([](EventStream& stream) {
-    if (stream.replaying()) stream.go_on();
+  const bool turn = std::exchange(go_on_, false);
+  if (!turn && !awaits_store_) return;
+  for_each_stream([&](EventStream& stream) {
+    if (turn && stream.replaying()) stream.go_on();
+    if (stream.waits_for_store()) stream.look_at_store();  // which may destroy it
+  });
+  awaits_store_ = on_stack_ != nullptr;
+  for_each_stream([&](EventStream& stream) { awaits_store_ |= stream.waits_for_store(); });
+  if (!awaits_store_) store_deadline_.reset();
+}
+
+/// What a store has not answered by now has failed.
+void HttpSession::expire_stores(TimePoint now) {
+  if (!store_deadline_ || *store_deadline_ > now) return;
+  store_deadline_.reset();
+  for_each_stream([&](EventStream& stream) {
+    const auto next = stream.expire(now);  // which may destroy it
+    if (next && (!store_deadline_ || *next < *store_deadline_)) store_deadline_ = next;
   });
 }
 
@@ -237,7 +268,7 @@ bool HttpSession::give_up(rpc::Route route) noexcept {
   EventStream* const stream = find(route);
   if (!stream) return true;
   stream->fail();
-  if (stream != on_stack_) streams_.erase(route);
+  if (stream != on_stack_) drop_stream(route);
   return true;
 }
 
@@ -262,11 +293,19 @@ void HttpSession::answered(rpc::Route route) {
   Rollback undo([&] { streams_.erase(route); });  // nobody would forget it later
   finished_.emplace_back(endpoint_.clock->now() + endpoint_.limits.stream_time, route);
   undo.dismiss();
-  while (finished_.size() > endpoint_.limits.session_streams) {
-    streams_.erase(finished_.front().second);
-    finished_.pop_front();
-  }
+  while (finished_.size() > endpoint_.limits.session_streams) drop_oldest_finished();
   rearm();
+}
+
+void HttpSession::drop_stream(rpc::Route route) noexcept {
+  const auto last = streams_.extract(route);
+  if (last) last.mapped()->abandon();
+}
+
+void HttpSession::drop_oldest_finished() noexcept {
+  const rpc::Route route = finished_.front().second;
+  finished_.pop_front();
+  drop_stream(route);
 }
 
 void HttpSession::stream_left() { used(); }
@@ -275,19 +314,18 @@ std::optional<TimePoint> HttpSession::own_deadline() const {
   if (ended_) return std::nullopt;
   TimePoint next = idle_check_;
   if (keep_alive_) next = std::min(next, *keep_alive_);
+  if (store_deadline_) next = std::min(next, *store_deadline_);
   if (!finished_.empty()) next = std::min(next, finished_.front().first);
   return next;
 }
 
 void HttpSession::forget_old(TimePoint now) {
-  while (!finished_.empty() && finished_.front().first <= now) {
-    streams_.erase(finished_.front().second);
-    finished_.pop_front();
-  }
+  while (!finished_.empty() && finished_.front().first <= now) drop_oldest_finished();
 }
 
 void HttpSession::own_expire(TimePoint now) {
   forget_old(now);
+  expire_stores(now);
   if (keep_alive_ && *keep_alive_ <= now) {
     keep_alive_.reset();
     for_each_stream([&](EventStream& stream) {
@@ -313,11 +351,16 @@ void HttpSession::fail() noexcept {
   endpoint_.end(*this);
 }
 
-void HttpSession::end() noexcept {
+void HttpSession::end(End why) noexcept {
   ended_ = true;
   place_.reset();
   peer().close();
   for_each_stream([](EventStream& stream) { stream.finish(); });
+  if (std::exchange(left_stores_, true) || why == End::leaving) return;
+  if (!has_events_) return;
+  tell_store(endpoint_.log, "the events of a session could not be forgotten", [&](Done<void> done) {
+    endpoint_.options.events->forget_session(id_, std::move(done));
+  });
 }
 
 void HttpSession::drain() {

@@ -31,7 +31,7 @@ IpAddress Endpoint::Impl::client_of(const http::Request& request) const {
 
 bool Endpoint::Impl::give_way(HttpSession* session) noexcept {
   if (!session) return false;
-  session->end();
+  session->end(HttpSession::End::over);
   end(*session);
   return true;
 }

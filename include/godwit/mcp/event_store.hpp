@@ -1,34 +1,71 @@
-// EventStore: keeps the events of a stream, so that a client that lost its connection can come back
-// for those it did not get. In memory and bounded by default; a shared store lets any process of a
-// cluster serve the rest.
+// EventStore: keeps the events of streams, so that a client that lost its connection can come back
+// for those it did not get, also to another process that has the same store. In memory and bounded
+// by default (MemoryEventStore); docs/stores.md says how to write one.
 //
-// Threads: any; calls for one stream come one at a time.
+// Each operation ends with one call of its Done: inside the call or later, on any thread, with an
+// error or without. What is thrown counts as an error of that operation. Whoever asked may be
+// destroyed meanwhile; the outcome is then nobody's business. The views in the arguments are good
+// during the call only.
+//
+// Threads: any. Calls for one stream come from one thread at a time, in order; several may be under
+// way.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "godwit/base/done.hpp"
 #include "godwit/base/export.hpp"
 
 namespace godwit::inline v0 {
 
+/// Names a stream. Nobody can guess the session; a stream is named anew within each session, in
+/// letters and digits.
+struct StreamKey {
+  std::string_view session;
+  std::string_view stream;
+};
+
+struct KeptEvent {
+  std::uint64_t number = 0;
+  /// Shared with the store, if that holds it in memory.
+  std::shared_ptr<const std::string> data{};
+};
+
+/// A part of what is kept of a stream.
+struct EventPage {
+  /// In order, without a gap.
+  std::vector<KeptEvent> events{};
+  /// The number of the last event of the stream, which need not be in this page.
+  std::uint64_t last = 0;
+  /// The final event was kept: none will follow.
+  bool ended = false;
+  /// There is no such stream (any more), or some of the events that were asked for are gone. The
+  /// rest says nothing then.
+  bool gone = false;
+};
+
 class GODWIT_API EventStore {
  public:
-  /// Gives false once it has enough.
-  using Each = std::function<bool(std::uint64_t number, std::string_view data)>;
-
   virtual ~EventStore();
 
-  /// Keeps an event. Streams have names nobody can guess; numbers rise by one within a stream.
-  /// Called before the event is sent.
-  virtual void append(std::string_view stream, std::uint64_t number, std::string_view data) = 0;
-  /// Gives the events after this number, in order, until there is no more or it is enough. False if
-  /// some of them are not there any more; those behind a gap are never given.
-  virtual bool replay(std::string_view stream, std::uint64_t after, const Each& each) = 0;
-  /// Nobody will come back to this stream.
-  virtual void forget(std::string_view stream) = 0;
+  /// Keeps an event. Numbers rise by one within a stream. The event is sent when this has
+  /// succeeded; after a failure no more events of this stream are kept.
+  virtual void append(StreamKey stream, std::uint64_t number, std::string_view data, bool final,
+                      Done<void> done) = 0;
+  /// Gives the events after this number: at least one if there is one, and no more once they have
+  /// `most_bytes`. Events behind a gap are never given: EventPage::gone says so. An error is for a
+  /// store that could not find out.
+  virtual void read(StreamKey stream, std::uint64_t after, std::size_t most_bytes,
+                    Done<EventPage> done) = 0;
+  /// Nobody will come back to this stream. It need not be there.
+  virtual void forget(StreamKey stream, Done<void> done) = 0;
+  /// Nobody will come back to any stream of this session.
+  virtual void forget_session(std::string_view session, Done<void> done) = 0;
 };
 
 }  // namespace godwit::inline v0
