@@ -16,6 +16,7 @@
 #include "mcp/era/stateless.hpp"
 #include "relay.hpp"
 #include "session_census.hpp"
+#include "session_lookup.hpp"
 #include "session_order.hpp"
 #include "session_places.hpp"
 #include "sse_session.hpp"
@@ -134,6 +135,7 @@ Endpoint::Impl::Impl(Service& service_, EndpointOptions options_)
       byte_census(std::make_shared<detail::web::SessionCensus>()),
       order(std::make_unique<detail::web::SessionOrder>()) {
   if (!options.events) options.events = std::make_shared<MemoryEventStore>(limits);
+  if (options.name.empty()) options.name = random_hex();
   while (options.path.size() > 1 && options.path.ends_with('/')) options.path.pop_back();
   if (options.metrics) tell_numbers();  // from now on that needs no memory
 }
@@ -153,6 +155,7 @@ void Endpoint::Impl::close() noexcept {
   for (const auto& [id, session] : sse_sessions) session->fail();
   for (const auto& lane : busy_lanes) lane->fail();
   while (!undecided.empty()) unpark(undecided.begin()->first);
+  while (!lookups.empty()) end_lookup(lookups.begin()->first);
   while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
 }
 
@@ -351,7 +354,11 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
   const bool once = request.fields.count(mcp::header::session) == 1;
   if (once && forwarded(*id, request, exchange)) return nullptr;
   facts = facts_of(request);
-  const auto found = sessions.find(*id);
+  auto found = sessions.find(*id);
+  if (found == sessions.end() && once && options.sessions) {
+    if (!find_stored(*id, request, exchange)) return nullptr;
+    found = sessions.find(*id);
+  }
   // Nobody learns that a session of another one is there.
   if (found == sessions.end() || !once || !found->second->belongs_to(facts.identity.get())) {
     refuse(request, exchange, 404, std::string(detail::web::no_session));
@@ -560,7 +567,7 @@ void Endpoint::expire(TimePoint now) {
   for (std::size_t most = impl.deadlines.size(); most > 0 && !impl.orphaned; --most) {
     if (impl.deadlines.empty() || impl.deadlines.begin()->first > now) break;
     const std::uint64_t number = impl.deadlines.begin()->second;
-    if (impl.undecided_for_too_long(number)) continue;
+    if (impl.undecided_for_too_long(number) || impl.lookup_takes_too_long(number)) continue;
     Conversation& due = *impl.conversations.at(number);
     impl.survive(due, [&] { due.expire(now); });
   }
@@ -575,7 +582,7 @@ void Endpoint::process() {
     if (!number) break;
     const auto found = impl.conversations.find(*number);
     if (found == impl.conversations.end()) {
-      impl.decided(*number);
+      if (!impl.decided(*number)) impl.looked_up(*number);
       continue;
     }
     Conversation& conversation = *found->second;

@@ -188,6 +188,7 @@ class EventStream final : private http::Exchange::Owner {
   bool kept_ = true;
   bool forgotten_ = false;  // by the store
   bool goes_on_ = true;     // unless what the store has is all there is
+  bool cut_off_ = false;    // what the store has is all there is, and not the whole
   bool reviving_ = false;   // it is not known yet what the store has
   bool asking_ = false;     // the same, or the store is on the stack
   bool replaying_ = false;  // what comes new waits its turn in the store

@@ -62,6 +62,7 @@ void EventStream::Returning::on_gone() { exchange_ = nullptr; }
 Resumed EventStream::resume(http::Exchange& exchange, Return how) {
   if (!kept_) return Resumed::unknown;
   if (reviving_) return Resumed::failed;  // until it is known what the store has
+  if (cut_off_ && how.after >= acknowledged_) return Resumed::unknown;
   if (how.after != acknowledged_) return look_up(exchange, std::move(how));
   attach(exchange, std::move(how), nullptr);
   return Resumed::yes;
@@ -101,6 +102,7 @@ Resumed EventStream::arrive(std::unique_ptr<Returning> who, const Result<EventPa
   if (reviving_ && there && !nothing) {
     last_ = acknowledged_ = page->last;
     finished_ = !goes_on_;
+    cut_off_ = finished_ && !page->ended;
     reviving_ = asking_ = false;
   }
   if (there && !nothing && who->how.after <= acknowledged_) outcome = Resumed::yes;

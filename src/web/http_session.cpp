@@ -7,6 +7,7 @@
 #include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless_headers.hpp"
+#include "saved_session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -17,6 +18,7 @@ HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddre
       id_(std::move(id)),
       owner_(std::move(owner)),
       last_used_(endpoint.clock->now()) {
+  if (endpoint.options.sessions) saver_ = std::make_unique<SessionSaver>(*this, endpoint);
   place_.emplace(endpoint, client, this);
   idle_check_ = last_used_ + std::min(endpoint_.limits.session_first_message_time,
                                       endpoint_.limits.session_idle);
@@ -28,7 +30,7 @@ HttpSession::~HttpSession() { close(); }
 bool HttpSession::established() { return Service::session_of(peer()).established(); }
 
 void HttpSession::add_fields(http::Fields& fields) {
-  if (announced_ || !established()) return;
+  if (announced_ || !established() || (saver_ && saver_->stored() && !saver_->saved())) return;
   announced_ = true;
   fields.set(mcp::header::session, id_);
 }
@@ -48,7 +50,7 @@ bool HttpSession::attached() const noexcept {
 }
 
 bool HttpSession::idle() noexcept {
-  return !ended_ && !on_stack_ && in_flight() == 0 && !attached();
+  return !ended_ && !on_stack_ && in_flight() == 0 && !attached() && !(saver_ && saver_->busy());
 }
 
 bool HttpSession::primes() { return Service::session_of(peer()).resumes_streams(); }
@@ -89,13 +91,18 @@ void HttpSession::post(json::View message, const rpc::Facts& facts, http::Exchan
     const OnStack on_stack(*this, *stream, route);
     let_go_later_ = false;
     peer().receive(message, facts, route);
+    // Also that there is nothing to answer is an answer.
+    if (saver_ && !ended_ && !stream->finished() && !has_request(message) && saver_->must_hold()) {
+      saver_->hold({.kind = Utterance::Kind::nothing, .route = route});
+    }
   }
   count_bytes();
   if (peer().closed()) {  // the session was ended meanwhile
     failed.dismiss();
     return stream->finish();
   }
-  if (!stream->finished() && !has_request(message)) stream->no_answer();
+  const bool held_back = saver_ && saver_->holds_answer(route);
+  if (!stream->finished() && !held_back && !has_request(message)) stream->no_answer();
   if (stream->finished() && !stream->begun()) {
     endpoint_.spare_stream = std::move(stream);
     return failed.dismiss();
@@ -111,7 +118,7 @@ void HttpSession::post(json::View message, const rpc::Facts& facts, http::Exchan
     answered(route);
     return failed.dismiss();
   }
-  if (primes()) kept.begin(true);
+  if (!held_back && primes()) kept.begin(true);
   if (std::exchange(let_go_later_, false)) kept.let_go();
   keep_streams_alive();
   failed.dismiss();
@@ -171,10 +178,35 @@ Resumed HttpSession::resume(http::Exchange& exchange, std::string_view last_even
   };
   if (standalone_) look(*standalone_);
   for (const auto& [route, one] : streams_) look(*one);
-  if (!stream) return Resumed::unknown;
+  if (!stream && !restored_) return Resumed::unknown;
   if (replaying >= endpoint_.limits.session_resumptions) return Resumed::busy;
+  if (!stream) return revive(exchange, name, std::move(how));
   Rollback failed([&] { stream->leave_exchange(&exchange); });  // whoever called ends it
   const Resumed resumed = stream->resume(exchange, std::move(how));
+  failed.dismiss();
+  return resumed;
+}
+
+/// A stream that was begun before the session was restored. Its request is not under way any more,
+/// unless it is the one for what belongs to no request.
+Resumed HttpSession::revive(http::Exchange& exchange, std::string_view name,
+                            EventStream::Return how) {
+  constexpr std::size_t longest_name = 64;  // more than any here
+  const auto is_good = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  if (name.size() > longest_name || !std::ranges::all_of(name, is_good)) return Resumed::unknown;
+  if (name.starts_with(new_stream_name().front())) {
+    if (standalone_ && standalone_->begun()) return Resumed::unknown;
+    return standalone().revive(exchange, name, true, std::move(how));
+  }
+  const rpc::Route route = ++last_route_;
+  auto made = std::make_unique<EventStream>(endpoint_);
+  made->open(*this, nullptr, {});
+  EventStream& stream = *streams_.emplace(route, std::move(made)).first->second;
+  Rollback failed([&] {
+    if (EventStream* const mine = find(route)) mine->leave_exchange(&exchange);
+  });
+  const Resumed resumed = stream.revive(exchange, name, false, std::move(how));
+  if (resumed == Resumed::yes) answered(route);
   failed.dismiss();
   return resumed;
 }
@@ -193,11 +225,12 @@ void HttpSession::await_store() {
 void HttpSession::processed() {
   const bool turn = std::exchange(go_on_, false);
   if (!turn && !awaits_store_) return;
+  if (saver_) saver_->look_at_store();
   for_each_stream([&](EventStream& stream) {
     if (turn && stream.replaying()) stream.go_on();
     if (stream.waits_for_store()) stream.look_at_store();  // which may destroy it
   });
-  awaits_store_ = on_stack_ != nullptr;
+  awaits_store_ = on_stack_ || (saver_ && saver_->busy());
   for_each_stream([&](EventStream& stream) { awaits_store_ |= stream.waits_for_store(); });
   if (!awaits_store_) store_deadline_.reset();
 }
@@ -206,10 +239,11 @@ void HttpSession::processed() {
 void HttpSession::expire_stores(TimePoint now) {
   if (!store_deadline_ || *store_deadline_ > now) return;
   store_deadline_.reset();
-  for_each_stream([&](EventStream& stream) {
-    const auto next = stream.expire(now);  // which may destroy it
+  const auto look_again = [&](std::optional<TimePoint> next) {
     if (next && (!store_deadline_ || *next < *store_deadline_)) store_deadline_ = next;
-  });
+  };
+  if (saver_) look_again(saver_->expire(now));
+  for_each_stream([&](EventStream& stream) { look_again(stream.expire(now)); });
 }
 
 template <class F>
@@ -229,7 +263,34 @@ EventStream* HttpSession::find(rpc::Route route) {
   return found == streams_.end() ? nullptr : found->second.get();
 }
 
+bool HttpSession::held(const rpc::Outbound& outbound) {
+  if (!saver_->must_hold()) return false;
+  Utterance what{.kind = outbound.is_answer() ? Utterance::Kind::answer : Utterance::Kind::message,
+                 .route = outbound.route,
+                 .text = std::string(written(outbound.begin)),
+                 .answers = std::string(outbound.answers)};
+  if (outbound.error) what.error = *outbound.error;
+  if (outbound.kind == rpc::MessageKind::request || outbound.kind == rpc::MessageKind::batch) {
+    what.ids.assign(outbound.ids.begin(), outbound.ids.end());
+  }
+  endpoint_.buffer.resize(outbound.begin);
+  saver_->hold(std::move(what));
+  return true;
+}
+
+void HttpSession::say(Utterance what) {
+  switch (what.kind) {
+    case Utterance::Kind::message:
+      return message(what.route, what.text);
+    case Utterance::Kind::answer:
+      return answer(what.route, what.text, what.error ? &*what.error : nullptr);
+    case Utterance::Kind::nothing:
+      return no_answer(what.route);
+  }
+}
+
 void HttpSession::finish(const rpc::Outbound& outbound) {
+  if (saver_ && held(outbound)) return;
   if (outbound.is_answer()) {
     answer(outbound.route, written(outbound.begin), outbound.error);
     endpoint_.buffer.resize(outbound.begin);
@@ -257,6 +318,11 @@ void HttpSession::answer(rpc::Route route, std::string_view text, const Error* e
 }
 
 void HttpSession::unanswered(rpc::Route route) {
+  if (!saver_ || !saver_->must_hold()) return no_answer(route);
+  saver_->hold({.kind = Utterance::Kind::nothing, .route = route});
+}
+
+void HttpSession::no_answer(rpc::Route route) {
   EventStream* stream = route == 0 ? nullptr : find(route);
   if (!stream || stream->finished()) return;
   stream->no_answer();
@@ -356,8 +422,26 @@ void HttpSession::end(End why) noexcept {
   place_.reset();
   peer().close();
   for_each_stream([](EventStream& stream) { stream.finish(); });
-  if (std::exchange(left_stores_, true) || why == End::leaving) return;
-  if (!has_events_) return;
+  if (!std::exchange(left_stores_, true)) leave_stores(why);
+}
+
+void HttpSession::leave_stores(End why) noexcept {
+  if (saver_) {
+    // Of one that its client has never heard of nothing stays.
+    const bool over = why == End::over || !announced_;
+    const bool stored = saver_->stored();
+    saver_->stop();
+    SessionStore& sessions = *endpoint_.options.sessions;
+    if (stored && over) {
+      tell_store(endpoint_.log, "a session could not be removed from its store",
+                 [&](Done<void> done) { sessions.remove(id_, std::move(done)); });
+    } else if (stored) {
+      tell_store(
+          endpoint_.log, "a session could not be released to other servers",
+          [&](Done<void> done) { sessions.release(id_, endpoint_.options.name, std::move(done)); });
+    }
+  }
+  if (why == End::leaving || !has_events_) return;
   tell_store(endpoint_.log, "the events of a session could not be forgotten", [&](Done<void> done) {
     endpoint_.options.events->forget_session(id_, std::move(done));
   });
@@ -367,6 +451,26 @@ void HttpSession::drain() {
   peer().end_of_input(rpc::connection_closed("the server is shutting down"));
   peer().process();
   if (standalone_) standalone_->finish();
+  if (!saver_ || !idle()) return;
+  end(End::leaving);  // so that another server can have it
+  endpoint_.end(*this);
+}
+
+// Saving.
+
+Result<std::string> HttpSession::state() const {
+  Result<std::string> service = Service::session_of(peer()).save();
+  if (!service) return std::move(service).error();
+  return write_saved(owner_.get(), *service);
+}
+
+Result<void> HttpSession::restore(std::string_view service_state) {
+  Result<void> restored = Service::session_of(peer()).restore(service_state);
+  if (!restored) return restored;
+  announced_ = heard_ = restored_ = has_events_ = true;
+  saver_->set_restored();
+  count_bytes();
+  return {};
 }
 
 }  // namespace godwit::inline v0::detail::web

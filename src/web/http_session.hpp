@@ -12,6 +12,7 @@
 #include "conversation.hpp"
 #include "event_stream.hpp"
 #include "session_order.hpp"
+#include "session_saver.hpp"
 
 namespace godwit::inline v0::detail::web {
 
@@ -22,6 +23,20 @@ class HttpSession final : public Conversation {
   ~HttpSession() override;
 
   const std::string& id() const noexcept { return id_; }
+
+  // Saving.
+
+  /// Makes one that has just begun what it was when `state` was saved: what state() has for the
+  /// service. An error, and it is of no use, if that cannot be.
+  Result<void> restore(std::string_view service_state);
+  /// Counts the changes of what is worth saving.
+  std::uint64_t changes() const noexcept { return Service::session_of(peer()).changes(); }
+  /// What is saved.
+  Result<std::string> state() const;
+  /// Says something that was held back.
+  void say(Utterance what);
+  /// The handshake could not be saved.
+  void never_began() noexcept { fail(); }
 
   /// A message of the client.
   void post(json::View message, const rpc::Facts& facts, http::Exchange& exchange,
@@ -103,12 +118,19 @@ class HttpSession final : public Conversation {
   void drop_oldest_finished() noexcept;
   void expire_stores(TimePoint now);
   void message(rpc::Route route, std::string_view text);
+  void no_answer(rpc::Route route);
   void answer(rpc::Route route, std::string_view text, const Error* error);
   /// The stream has its answer.
   void answered(rpc::Route route);
   void forget_old(TimePoint now);
 
+  /// Nothing if it need not be held back.
+  bool held(const rpc::Outbound& outbound);
+  Resumed revive(http::Exchange& exchange, std::string_view name, EventStream::Return how);
+  void leave_stores(End why) noexcept;
+
   std::string id_;
+  std::unique_ptr<SessionSaver> saver_;  // null where sessions are not saved
   const std::shared_ptr<const rpc::Identity> owner_;
   std::optional<SessionOrder::Place> place_;  // until it has ended
   bool announced_ = false;                    // the client was told the id
@@ -122,6 +144,7 @@ class HttpSession final : public Conversation {
   bool go_on_ = false;         // streams wait for their turn
   bool awaits_store_ = false;  // something of it does
   bool has_events_ = false;    // in the event store
+  bool restored_ = false;      // it was begun elsewhere
   bool left_stores_ = false;   // they were told that it ends here
   std::optional<TimePoint> store_deadline_;
   std::unique_ptr<EventStream> standalone_;

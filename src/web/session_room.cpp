@@ -104,6 +104,14 @@ bool Endpoint::Impl::has_room(const http::Request& request, json::View message,
   return false;
 }
 
+bool Endpoint::Impl::makes_room(const IpAddress& client) {
+  free_bytes();
+  const bool share_is_full =
+      client != IpAddress{} && census->count(client) >= limits.sessions_per_address;
+  return (!share_is_full && session_count.all() < limits.sessions) ||
+         make_room(client, share_is_full);
+}
+
 bool Endpoint::Impl::make_room(const IpAddress& client, bool share_is_full) {
   IpAddress whose = client;
   if (!share_is_full) {

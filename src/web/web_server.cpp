@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "endpoint_impl.hpp"
+#include "godwit/base/random.hpp"
 #include "godwit/http/mux.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
@@ -191,7 +192,8 @@ struct WebServer::State {
       Endpoint::Impl& impl = shares[i]->endpoint->impl();
       impl.group = group;
       impl.shard = i;
-      impl.places = std::make_unique<detail::web::ThreadPlaces>(group, i);
+      impl.places =
+          std::make_unique<detail::web::ThreadPlaces>(group, i, impl.options.sessions != nullptr);
       impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
       impl.session_count.join(shares[0]->endpoint->impl().session_count);
       impl.census = shares[0]->endpoint->impl().census;
@@ -220,6 +222,8 @@ Result<WebServer> WebServer::listen(Loop& loop, Service& service, const Address&
     }
   }
   options.threads = std::clamp(options.threads, 1u, 256u);  // a session says whose it is in a byte
+  // To stores all threads are one server.
+  if (options.endpoint.name.empty()) options.endpoint.name = random_hex();
   auto state = std::make_unique<State>(loop);
   if (Result<void> added = state->add(loop, service, address, options); !added) {
     return std::move(added).error();
