@@ -51,8 +51,9 @@ void EventStream::detach() noexcept {
   drop_held();
   --endpoint_.open_exchanges;
   if (kept_) return;
-  waiting_.clear();  // nobody can come back for it
-  waiting_bytes_ = 0;
+  // Nobody can come back for it.
+  for (const Waiting& event : waiting_) waiting_bytes_ -= event.event.size();
+  waiting_.clear();
   forget();
 }
 

@@ -12,6 +12,13 @@
 
 namespace godwit::inline v0::detail::web {
 
+namespace {
+
+/// Names of streams for what belongs to no request begin so; those of others are hexadecimal.
+constexpr char own_stream = 's';
+
+}  // namespace
+
 HttpSession::HttpSession(Endpoint::Impl& endpoint, std::string id, const IpAddress& client,
                          std::shared_ptr<const rpc::Identity> owner)
     : Conversation(endpoint),
@@ -129,7 +136,7 @@ void HttpSession::keep_streams_alive() {
   rearm();
 }
 
-std::string HttpSession::new_stream_name() { return "s" + random_hex(); }
+std::string HttpSession::new_stream_name() { return own_stream + random_hex(); }
 
 EventStream& HttpSession::standalone() {
   if (!standalone_) {
@@ -194,7 +201,7 @@ Resumed HttpSession::revive(http::Exchange& exchange, std::string_view name,
   constexpr std::size_t longest_name = 64;  // more than any here
   const auto is_good = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
   if (name.size() > longest_name || !std::ranges::all_of(name, is_good)) return Resumed::unknown;
-  if (name.starts_with(new_stream_name().front())) {
+  if (name.starts_with(own_stream)) {
     if (standalone_ && standalone_->begun()) return Resumed::unknown;
     return standalone().revive(exchange, name, true, std::move(how));
   }

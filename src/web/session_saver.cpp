@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "godwit/base/rollback.hpp"
 #include "godwit/json/value.hpp"
 #include "godwit/json/writer.hpp"
 #include "godwit/rpc/error_code.hpp"
@@ -84,12 +85,16 @@ void SessionSaver::hold(Utterance what) {
   held_.push_back({.what = std::move(what), .state = state, .changed = state != noted_});
   held_bytes_ += size;
   noted_ = state;
+  Rollback failed([&] {
+    if (!held_.empty() && !call_) session_.fail();  // nobody would come back to the rest
+  });
   if (too_much && call_) {
     call_.reset();
     under_way_ = state;
     settle(error("too much waits for it"));
   }
   if (!call_ && !asking_) save();
+  failed.dismiss();
 }
 
 void SessionSaver::save() {
