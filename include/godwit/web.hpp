@@ -3,8 +3,6 @@
 
 #include "godwit/web/blocking_endpoint.hpp"
 #include "godwit/web/endpoint.hpp"
-#include "godwit/web/event_store.hpp"
 #include "godwit/web/http_transport.hpp"
-#include "godwit/web/memory_event_store.hpp"
 #include "godwit/web/metrics.hpp"
 #include "godwit/web/web_server.hpp"

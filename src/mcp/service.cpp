@@ -7,6 +7,14 @@ namespace godwit::inline v0 {
 Service::~Service() = default;
 Service::Session::~Session() = default;
 
+Result<std::string> Service::Session::save() const {
+  return error("sessions of this service cannot be saved");
+}
+
+Result<void> Service::Session::restore(std::string_view) {
+  return error("sessions of this service cannot be restored");
+}
+
 std::function<std::shared_ptr<void>(rpc::Peer&)> Service::attaching(
     std::function<std::shared_ptr<Session>(rpc::Peer&)> make) {
   // What a Peer keeps has no type. It is a Session here, and nowhere else is it read as one.

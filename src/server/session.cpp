@@ -83,6 +83,7 @@ std::optional<Error> Session::begin(const mcp::Codec& codec,
 }
 
 std::optional<Error> Session::subscribe(std::string uri) {
+  changed();
   if (subscribed_.contains(uri)) return std::nullopt;
   const std::size_t bytes = kept_size(uri);
   if (auto error = kept_.add(bytes)) return error;
@@ -94,6 +95,7 @@ std::optional<Error> Session::subscribe(std::string uri) {
 }
 
 void Session::unsubscribe(const std::string& uri) {
+  changed();
   const std::lock_guard lock(news_.mutex);
   if (subscribed_.erase(uri) > 0) kept_.remove(kept_size(uri));
 }

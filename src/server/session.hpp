@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -52,6 +53,12 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::size_t kept_bytes() const noexcept override { return kept_.here(); }
   /// Whether the program, or an extension that it declared, added a method of this name.
   bool has_method(std::string_view name) override;
+  std::uint64_t changes() const noexcept override { return changes_; }
+  /// What save() would write is not what it was. Said each time that a client wants something
+  /// changed, also if it was so before: the client must not be told what was not kept.
+  void changed() noexcept { ++changes_; }
+  Result<std::string> save() const override;
+  Result<void> restore(std::string_view state) override;
 
   // The stateful conversation, if there is one.
 
@@ -67,8 +74,14 @@ class Session final : public Service::Session, public std::enable_shared_from_th
     const std::lock_guard lock(news_.mutex);
     identity_ = std::move(identity);
   }
-  void set_initialized() noexcept { initialized_ = true; }
-  void set_level(LoggingLevel level) noexcept { level_.store(level, std::memory_order_relaxed); }
+  void set_initialized() noexcept {
+    initialized_ = true;
+    changed();
+  }
+  void set_level(LoggingLevel level) noexcept {
+    level_.store(level, std::memory_order_relaxed);
+    changed();
+  }
   LoggingLevel level() const noexcept { return level_.load(std::memory_order_relaxed); }  // any
   /// An error if there are too many already.
   std::optional<Error> subscribe(std::string uri);
@@ -149,6 +162,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::uint64_t catalog_version_ = 0;
 
   bool only_stateless_ = false;
+  std::uint64_t changes_ = 0;
   KeptBytes kept_;
   const mcp::Codec* codec_ = nullptr;
   std::shared_ptr<const Caller> caller_;

@@ -24,6 +24,8 @@ class Conversation : public rpc::Output {
   void expire(TimePoint now);
   /// Looks again when expire() is needed next.
   void rearm();
+  /// For those on other threads who have mail for it.
+  const std::shared_ptr<ReadyPlace>& ready_place() const noexcept { return ready_; }
   /// No more requests are to come: those under way are told, and answered.
   virtual void drain() = 0;
   /// After the peer has processed its mail.

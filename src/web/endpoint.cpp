@@ -7,16 +7,17 @@
 #include "godwit/base/random.hpp"
 #include "godwit/base/rollback.hpp"
 #include "godwit/json/writer.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "godwit/rpc/message.hpp"
 #include "godwit/transport/request_facts.hpp"
-#include "godwit/web/memory_event_store.hpp"
 #include "http_session.hpp"
 #include "lane.hpp"
 #include "mcp/era/eras.hpp"
 #include "mcp/era/stateless_headers.hpp"
 #include "relay.hpp"
 #include "session_census.hpp"
+#include "session_lookup.hpp"
 #include "session_order.hpp"
 #include "session_places.hpp"
 #include "sse_session.hpp"
@@ -30,6 +31,7 @@ using detail::web::Conversation;
 using detail::web::HttpSession;
 using detail::web::json_type;
 using detail::web::Lane;
+using detail::web::Resumed;
 using detail::web::retry_later;
 using detail::web::sse_type;
 
@@ -140,6 +142,7 @@ Endpoint::Impl::Impl(Service& service_, EndpointOptions options_)
       byte_census(std::make_shared<detail::web::SessionCensus>()),
       order(std::make_unique<detail::web::SessionOrder>()) {
   if (!options.events) options.events = std::make_shared<MemoryEventStore>(limits);
+  if (options.name.empty()) options.name = random_hex();
   while (options.path.size() > 1 && options.path.ends_with('/')) options.path.pop_back();
   if (options.metrics) tell_numbers();  // from now on that needs no memory
 }
@@ -153,12 +156,13 @@ void Endpoint::Impl::close() noexcept {
   if (group) group->members[shard].endpoint = nullptr;
   ready->close();
   for (const auto& [id, session] : sessions) {
-    session->end();
+    session->end(HttpSession::End::leaving);
     end(*session);
   }
   for (const auto& [id, session] : sse_sessions) session->fail();
   for (const auto& lane : busy_lanes) lane->fail();
   while (!undecided.empty()) unpark(undecided.begin()->first);
+  while (!lookups.empty()) end_lookup(lookups.begin()->first);
   while (!relays.empty()) relays.extract(relays.begin()).value()->abandon();
 }
 
@@ -338,7 +342,7 @@ void Endpoint::Impl::retire(Lane& lane) noexcept {
 
 void Endpoint::Impl::remove(HttpSession& session) noexcept {
   const auto last = sessions.extract(sessions.find(session.id()));
-  session.end();
+  session.end(HttpSession::End::over);
 }
 
 void Endpoint::Impl::remove(detail::web::SseSession& session) noexcept {
@@ -358,11 +362,14 @@ HttpSession* Endpoint::Impl::session_of(const http::Request& request, http::Exch
   const bool once = request.fields.only(mcp::header::session).has_value();
   if (once && forwarded(*id, request, exchange)) return nullptr;
   facts = facts_of(request);
-  const auto found = sessions.find(*id);
+  auto found = sessions.find(*id);
+  if (found == sessions.end() && once && options.sessions) {
+    if (!find_stored(*id, request, exchange)) return nullptr;
+    found = sessions.find(*id);
+  }
   // Nobody learns that a session of another one is there.
   if (found == sessions.end() || !once || !found->second->belongs_to(facts.identity.get())) {
-    refuse(request, exchange, 404,
-           "there is no such session (any more): begin a new one with \"initialize\"");
+    refuse(request, exchange, 404, std::string(detail::web::no_session));
     return nullptr;
   }
   if (const auto version = request.fields.find(mcp::header::protocol_version)) {
@@ -407,7 +414,6 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
   HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
   if (const auto last = request.fields.find("Last-Event-ID")) {
-    using Resumed = HttpSession::Resumed;
     const Resumed resumed = session->resume(exchange, *last, fields_for(request));
     if (resumed == Resumed::yes) return;
     if (resumed == Resumed::busy) {
@@ -416,20 +422,25 @@ void Endpoint::Impl::get(const http::Request& request, http::Exchange& exchange)
                          " streams of this session are being sent again already"),
                     retry_later());
     }
-    return refuse(request, exchange, 400,
-                  "Last-Event-ID names no event of this session that can be resumed from: it is "
-                  "unknown, or what followed it is not kept any more");
+    if (resumed == Resumed::failed) return refuse_for_store(request, exchange);
+    return refuse(request, exchange, 400, std::string(detail::web::unknown_event));
   }
-  if (!session->listen(exchange, fields_for(request))) {
-    refuse(request, exchange, 409, "this session has such a stream already; there can be only one");
-  }
+  const Resumed listens = session->listen(exchange, fields_for(request));
+  if (listens == Resumed::yes) return;
+  if (listens == Resumed::failed) return refuse_for_store(request, exchange);
+  refuse(request, exchange, 409, "this session has such a stream already; there can be only one");
+}
+
+void Endpoint::Impl::refuse_for_store(const http::Request& request, http::Exchange& exchange) {
+  refuse(request, exchange, 503, rpc::internal_error(std::string(detail::web::store_failed)),
+         retry_later());
 }
 
 void Endpoint::Impl::end_session(const http::Request& request, http::Exchange& exchange) {
   rpc::Facts facts;
   HttpSession* session = session_of(request, exchange, facts);
   if (!session) return;
-  session->end();
+  session->end(HttpSession::End::over);
   end(*session);
   exchange.respond(204, {}, {}, fields_for(request));
 }
@@ -563,7 +574,7 @@ void Endpoint::expire(TimePoint now) {
   for (std::size_t most = impl.deadlines.size(); most > 0 && !impl.orphaned; --most) {
     if (impl.deadlines.empty() || impl.deadlines.begin()->first > now) break;
     const std::uint64_t number = impl.deadlines.begin()->second;
-    if (impl.undecided_for_too_long(number)) continue;
+    if (impl.undecided_for_too_long(number) || impl.lookup_takes_too_long(number)) continue;
     Conversation& due = *impl.conversations.at(number);
     impl.survive(due, [&] { due.expire(now); });
   }
@@ -578,7 +589,7 @@ void Endpoint::process() {
     if (!number) break;
     const auto found = impl.conversations.find(*number);
     if (found == impl.conversations.end()) {
-      impl.decided(*number);
+      if (!impl.decided(*number)) impl.looked_up(*number);
       continue;
     }
     Conversation& conversation = *found->second;

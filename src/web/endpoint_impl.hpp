@@ -16,10 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/http/owned_request.hpp"
 #include "godwit/io/ip_address.hpp"
 #include "godwit/json/document.hpp"
+#include "godwit/mcp/session_store.hpp"
 #include "godwit/rpc/peer.hpp"
 #include "godwit/web/endpoint.hpp"
+#include "store_call.hpp"
 
 namespace godwit::inline v0 {
 
@@ -35,6 +38,7 @@ class SessionOrder;
 class SessionPlaces;
 class SseSession;
 struct EndpointGroup;
+struct SessionLookup;
 struct Undecided;
 
 /// The place of a conversation in the list of those that have mail.
@@ -131,6 +135,8 @@ struct Endpoint::Impl {
   /// The same where what is wrong is the HTTP request.
   void refuse(const http::Request& request, http::Exchange& exchange, int status,
               std::string message, const http::Fields& more = {});
+  /// Because a store failed.
+  void refuse_for_store(const http::Request& request, http::Exchange& exchange);
   /// Calls `then` with the body, or refuses it.
   template <class Then>
   void parse(const http::Request& request, http::Exchange& exchange, Then&& then);
@@ -155,6 +161,27 @@ struct Endpoint::Impl {
   void answer(std::unique_ptr<detail::web::Undecided> request,
               const http::Outcome& outcome) noexcept;
   http::Response forbidden(const http::Request& request, std::string why) const;
+
+  // Sessions that are in a store, in session_lookup.cpp.
+
+  /// Looks for a session that is not in memory. True if it is settled: it is in memory now, or
+  /// there is none. Otherwise the request has been answered, or waits.
+  bool find_stored(std::string_view id, const http::Request& request, http::Exchange& exchange);
+  enum class Found : std::uint8_t { settled, failed };
+  /// What the store has found: restores it if it is to live here. `belongs` says whether somebody
+  /// who wants it may have it.
+  template <class Belongs>
+  Found take_found(const std::string& id, Result<SessionPlace> place, const IpAddress& client,
+                   Belongs&& belongs);
+  void park(detail::web::SessionLookup& lookup, const http::Request& request,
+            http::Exchange& exchange);
+  /// It does not wait any more.
+  void leave(const http::OwnedRequest& request) noexcept;
+  std::unique_ptr<detail::web::SessionLookup> end_lookup(std::uint64_t number) noexcept;
+  /// The look-up of this number was answered, or takes too long. False if there is none.
+  bool looked_up(std::uint64_t number) noexcept;
+  bool lookup_takes_too_long(std::uint64_t number) noexcept;
+  void settle(detail::web::SessionLookup& lookup, Result<SessionPlace> place) noexcept;
 
   // Conversations.
 
@@ -199,6 +226,8 @@ struct Endpoint::Impl {
   /// Lets an idle session give way if there are too many. False, if there is none, or the refusal
   /// has been answered.
   bool has_room(const http::Request& request, json::View message, http::Exchange& exchange);
+  /// The same, without an answer.
+  bool makes_room(const IpAddress& client);
   bool make_room(const IpAddress& client, bool share_is_full);
   /// Ends it; false if there is none.
   bool give_way(detail::web::HttpSession* session) noexcept;
@@ -224,6 +253,8 @@ struct Endpoint::Impl {
   std::string buffer;    // messages are written here, one at a time
 
   // Before those who are counted.
+  std::size_t resumption_bytes = 0;  // of Limits::resumption_bytes
+  detail::web::StoreCall<void>::Spare spare_call;
   detail::web::SharedCount open_exchanges;
   detail::web::SharedCount session_count;                   // of both kinds
   std::shared_ptr<detail::web::SessionCensus> census;       // of sessions
@@ -251,7 +282,9 @@ struct Endpoint::Impl {
   std::unique_ptr<detail::web::SessionPlaces> places;  // of sessions; null if all are here
   std::unordered_set<std::shared_ptr<detail::web::Relay>> relays;
   std::map<std::uint64_t, std::unique_ptr<detail::web::Undecided>> undecided;
-  std::size_t undecided_bytes = 0;
+  std::map<std::uint64_t, std::unique_ptr<detail::web::SessionLookup>> lookups;
+  std::unordered_map<std::string_view, std::uint64_t> lookup_numbers;  // by id
+  std::size_t undecided_bytes = 0;  // of requests that wait, also for a look-up
   bool draining = false;
   unsigned depth = 0;     // of calls from outside on the stack
   bool orphaned = false;  // the Endpoint is gone; the last Entered deletes this

@@ -5,29 +5,28 @@
 #include "godwit/http/response.hpp"
 #include "godwit/http/sse_event.hpp"
 #include "http_session.hpp"
+#include "returning.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
 
 namespace {
 
-/// What is sent again goes out in pieces of this size, the next one when the client has taken the
-/// last: what waits for a connection is less than two of them, however much is kept for it.
-constexpr std::size_t piece_bytes = 32u << 10;
-/// After this much others have their turn.
-constexpr std::size_t turn_bytes = 256u << 10;
+/// The event without the line that its id is in, which is the first.
+std::string_view without_id(std::string_view event) {
+  return event.starts_with("id: ") ? event.substr(event.find('\n') + 1) : event;
+}
 
 }  // namespace
 
+EventStream::EventStream(Endpoint::Impl& endpoint) : endpoint_(endpoint) {}
+
 EventStream::~EventStream() {
-  if (exchange_) hang_up();
-  if (name_.empty()) return;
-  try {
-    endpoint_.options.events->forget(name_);
-  } catch (...) {
-    endpoint_.log.caught("the events of a stream could not be forgotten");
-  }
+  hang_up();
+  drop_held();
 }
+
+StreamKey EventStream::key() const noexcept { return {.session = session_->id(), .stream = name_}; }
 
 void EventStream::open(HttpSession& session, http::Exchange* exchange, http::Fields more) {
   session_ = &session;
@@ -47,12 +46,20 @@ void EventStream::detach() noexcept {
   if (!exchange_) return;
   exchange_ = nullptr;
   replaying_ = false;
+  part_ = {};
+  reading_.reset();
+  drop_held();
   --endpoint_.open_exchanges;
+  if (kept_) return;
+  // Nobody can come back for it.
+  for (const Waiting& event : waiting_) waiting_bytes_ -= event.event.size();
+  waiting_.clear();
+  forget();
 }
 
 void EventStream::begin(bool prime) {
   if (begun_) return;
-  name_ = random_hex();
+  if (name_.empty()) name_ = random_hex();
   if (exchange_) {
     Rollback failed([&] { hang_up(); });  // nobody knows how much of the head was sent
     exchange_->begin(200, sse_type, with_stream_fields(more_));
@@ -75,7 +82,9 @@ std::string EventStream::priming(std::uint64_t number) const {
 bool EventStream::push(std::string_view bytes) {
   spoke_ = endpoint_.clock->coarse();
   if (keeps_up(*exchange_, endpoint_.limits)) {
+    Rollback failed([&] { hang_up(); });  // nothing may follow what is missing
     exchange_->write(bytes);
+    failed.dismiss();
     return true;
   }
   // What it did not read is kept; it may come back for it.
@@ -104,16 +113,154 @@ std::string EventStream::event_of(std::uint64_t number, std::string_view data) c
   return event;
 }
 
-/// As the next event. One that could not be kept has no number.
-void EventStream::keep(std::string_view text) {
-  endpoint_.options.events->append(name_, last_ + 1, text);
-  ++last_;
+// Keeping.
+
+void EventStream::say(std::string_view text, bool final) {
+  if (asking_) {  // by code of the store, or it is not known yet which number is next
+    if (waiting_bytes_ > endpoint_.limits.unkept_bytes) {
+      return endpoint_.log.limited(LogLevel::warning,
+                                   "a message was dropped, because a store is too slow");
+    }
+    said_meanwhile_.push_back({.text = std::string(text), .final = final});
+    waiting_bytes_ += text.size();
+    return;
+  }
+  keep(text, final);
+  say_the_rest();
 }
+
+void EventStream::say_the_rest() {
+  while (!asking_ && !said_meanwhile_.empty()) {
+    std::list<Said> next;
+    next.splice(next.begin(), said_meanwhile_, said_meanwhile_.begin());
+    waiting_bytes_ -= next.front().text.size();
+    keep(next.front().text, next.front().final);
+  }
+  end_if_over();
+}
+
+void EventStream::keep(std::string_view text, bool final) {
+  if (kept_ && waiting_bytes_ > endpoint_.limits.unkept_bytes) {
+    stop_keeping(error("too much waits for it"));
+    flush();
+  }
+  if (!kept_) {
+    if (!exchange_) return;  // nobody can come back for it
+    std::string event;
+    http::write_event(event, {.data = text});
+    return hand_on(0, event);
+  }
+  std::string event = event_of(last_ + 1, text);
+  StoreCall<void> call(std::move(endpoint_.spare_call));
+  const std::uint64_t number = ++last_;
+  session_->has_events();
+  asking_ = true;
+  const bool over =
+      call.ask(endpoint_.log, endpoint_.ready, session_->ready_place(), [&](Done<void> done) {
+        endpoint_.options.events->append(key(), number, text, final, std::move(done));
+      });
+  asking_ = false;
+  if (!over || !waiting_.empty()) {
+    wait(number, std::move(event), std::move(call));
+    return flush();
+  }
+  const Result<void> outcome = call.take();
+  endpoint_.spare_call = std::move(call).spare();
+  if (outcome) {
+    acknowledged_ = number;
+  } else {
+    stop_keeping(outcome.error());
+  }
+  hand_on(number, event);
+}
+
+void EventStream::wait(std::uint64_t number, std::string event,
+                       std::optional<StoreCall<void>> call) {
+  const std::size_t size = event.size();
+  Rollback failed([&] {  // one would be missing
+    stop_keeping(out_of_memory());
+    hang_up();
+  });
+  waiting_.push_back({.number = number,
+                      .event = std::move(event),
+                      .call = std::move(call),
+                      .since = endpoint_.clock->now()});
+  waiting_bytes_ += size;
+  session_->await_store();
+  failed.dismiss();
+}
+
+/// What is kept waits in the store for a client that is not there, or takes others first.
+void EventStream::hand_on(std::uint64_t number, std::string_view event) {
+  if (!exchange_) return;
+  if (kept_) {
+    if (!replaying_ && push(event)) sent_ = number;
+  } else if (!replaying_) {
+    push(without_id(event));
+  } else if (waiting_bytes_ <= endpoint_.limits.unkept_bytes) {
+    wait(0, std::string(without_id(event)), std::nullopt);
+  } else {
+    endpoint_.log.limited(LogLevel::warning,
+                          "a client does not read its stream; the connection is closed");
+    hang_up();
+  }
+}
+
+void EventStream::flush() {
+  while (!waiting_.empty()) {
+    Waiting& first = waiting_.front();
+    if (kept_) {
+      if (!first.call->over()) break;
+      const Result<void> outcome = first.call->take();
+      first.call.reset();
+      if (outcome) {
+        acknowledged_ = first.number;
+      } else {
+        stop_keeping(outcome.error());
+      }
+    }
+    if (!kept_ && exchange_ && replaying_) break;  // others come first
+    std::list<Waiting> next;
+    next.splice(next.begin(), waiting_, waiting_.begin());
+    waiting_bytes_ -= next.front().event.size();
+    hand_on(next.front().number, next.front().event);
+  }
+  end_if_over();
+}
+
+void EventStream::stop_keeping(const Error& why) noexcept {
+  if (!std::exchange(kept_, false)) return;
+  log_failure(endpoint_.log,
+              "the events of a stream cannot be kept; it goes on without ids, and its client "
+              "cannot come back to it",
+              why);
+  if (!replaying_) forget();
+}
+
+void EventStream::forget() noexcept {
+  if (last_ == 0 || std::exchange(forgotten_, true)) return;
+  tell_store(endpoint_.log, "the events of a stream could not be forgotten",
+             [&](Done<void> done) { endpoint_.options.events->forget(key(), std::move(done)); });
+}
+
+void EventStream::abandon() noexcept {
+  try {
+    if (!waiting_.empty()) {
+      stop_keeping(error("its session has too many others"));
+      flush();
+    }
+  } catch (...) {
+    endpoint_.log.caught("a stream is broken off");
+    hang_up();
+  }
+  forget();
+}
+
+// Saying.
 
 void EventStream::message(std::string_view text) {
   begin(session_->primes());
-  keep(text);
-  if (exchange_ && !replaying_ && push(event_of(last_, text))) sent_ = last_;
+  say(text, false);
 }
 
 void EventStream::answer(int status, std::string_view text, const Error* error) {
@@ -124,14 +271,8 @@ void EventStream::answer(int status, std::string_view text, const Error* error) 
 }
 
 void EventStream::send_answer(int status, std::string_view text, const Error* error) {
-  if (begun_) {
-    keep(text);
-    if (!exchange_ || replaying_) return;
-    if (push(event_of(last_, text))) {
-      sent_ = last_;
-      exchange_->end();
-    }
-  } else if (exchange_) {
+  if (begun_) return say(text, true);
+  if (exchange_) {
     session_->add_fields(more_);
     if (error) status = http::status_of(*error, status, more_);
     exchange_->respond(status, json_type, text, more_);
@@ -139,7 +280,16 @@ void EventStream::send_answer(int status, std::string_view text, const Error* er
   detach();
 }
 
+void EventStream::end_if_over() {
+  if (!finished_ || !begun_ || !exchange_ || replaying_ || asking_) return;
+  if (!waiting_.empty() || !said_meanwhile_.empty()) return;
+  exchange_->end();
+  detach();
+  session_->stream_left();
+}
+
 void EventStream::finish() noexcept {
+  if (const auto who = std::move(returning_)) who->refuse(404, no_session);
   if (!exchange_) return;
   try {
     if (begun_) {
@@ -156,83 +306,20 @@ void EventStream::finish() noexcept {
 
 void EventStream::no_answer() {
   finished_ = true;
-  if (!exchange_ || replaying_) return;
+  if (!exchange_) return;
   Rollback failed([&] { hang_up(); });
   if (begun_) {
-    exchange_->end();
+    end_if_over();
   } else {
     exchange_->respond(202, {}, {}, more_);
+    detach();
   }
   failed.dismiss();
-  detach();
-}
-
-bool EventStream::resume(http::Exchange& exchange, std::uint64_t after, http::Fields more,
-                         bool prime) {
-  const auto look = [](std::uint64_t, std::string_view) { return false; };
-  if (after != last_ && !endpoint_.options.events->replay(name_, after, look)) return false;
-  finish();  // the connection that the client has left behind
-  exchange_ = &exchange;
-  ++endpoint_.open_exchanges;
-  begun_ = true;
-  exchange_->begin(200, sse_type, with_stream_fields(std::move(more)));
-  exchange_->set_owner(this);
-  spoke_ = endpoint_.clock->coarse();
-  if (prime) exchange_->write(priming(after));
-  sent_ = after;
-  part_ = {};
-  replaying_ = true;
-  go_on();
-  return true;
-}
-
-bool EventStream::write_piece(std::string& out) {
-  const auto each = [&](std::uint64_t number, std::string_view data) {
-    if (out.size() >= piece_bytes) return false;
-    const std::string id = id_of(number);
-    if (!http::write_event_part(out, {.data = data, .id = id}, part_, piece_bytes)) return false;
-    sent_ = number;
-    part_ = {};
-    return true;
-  };
-  return endpoint_.options.events->replay(name_, sent_, each) && !out.empty();
-}
-
-void EventStream::go_on() {
-  std::size_t written = 0;
-  while (exchange_ && replaying_) {
-    if (exchange_->unsent() >= piece_bytes) return;  // until on_drained()
-    if (sent_ == last_) {
-      replaying_ = false;
-      if (!finished_) return;
-      exchange_->end();
-      detach();
-      return session_->stream_left();
-    }
-    if (written >= turn_bytes) return session_->go_on_later();
-    std::string out;
-    bool there = false;
-    try {
-      there = write_piece(out);
-    } catch (...) {  // part of it may be lost
-      endpoint_.log.limited(LogLevel::error,
-                            "what is kept of a stream could not be read; the connection is closed");
-      return hang_up();
-    }
-    if (!there) {
-      endpoint_.log.limited(
-          LogLevel::warning,
-          "a client takes its stream more slowly than it can be kept; the connection is closed");
-      return hang_up();
-    }
-    written += out.size();
-    spoke_ = endpoint_.clock->coarse();
-    exchange_->write(out);
-  }
 }
 
 void EventStream::let_go() {
-  if (finished_ || !exchange_) return;
+  // One that cannot be come back to keeps its connection.
+  if (finished_ || !exchange_ || !kept_) return;
   begin(true);
   if (!exchange_) return;
   // Not in the middle of an event.

@@ -12,6 +12,7 @@
 #include "conversation.hpp"
 #include "event_stream.hpp"
 #include "session_order.hpp"
+#include "session_saver.hpp"
 
 namespace godwit::inline v0::detail::web {
 
@@ -23,6 +24,20 @@ class HttpSession final : public Conversation {
 
   const std::string& id() const noexcept { return id_; }
 
+  // Saving.
+
+  /// Makes one that has just begun what it was when `state` was saved: what state() has for the
+  /// service. An error, and it is of no use, if that cannot be.
+  Result<void> restore(std::string_view service_state);
+  /// Counts the changes of what is worth saving.
+  std::uint64_t changes() const noexcept { return Service::session_of(peer()).changes(); }
+  /// What is saved.
+  Result<std::string> state() const;
+  /// Says something that was held back.
+  void say(Utterance what);
+  /// The handshake could not be saved.
+  void never_began() noexcept { fail(); }
+
   /// A message of the client.
   void post(json::View message, const rpc::Facts& facts, http::Exchange& exchange,
             http::Fields more);
@@ -30,11 +45,9 @@ class HttpSession final : public Conversation {
   bool belongs_to(const rpc::Identity* caller) const noexcept {
     return rpc::same_caller(owner_.get(), caller);
   }
-  /// The client wants what belongs to no request. False if it has such a stream already.
-  bool listen(http::Exchange& exchange, http::Fields more);
-  /// The client comes back to a stream: it may be that there is no such stream, or that it is too
-  /// late, or that too many are being sent again already.
-  enum class Resumed : std::uint8_t { yes, unknown, busy };
+  /// The client wants what belongs to no request. `busy` if it has such a stream already.
+  Resumed listen(http::Exchange& exchange, http::Fields more);
+  /// The client comes back to a stream.
   Resumed resume(http::Exchange& exchange, std::string_view last_event_id, http::Fields more);
 
   /// The client has come back after the handshake.
@@ -53,8 +66,12 @@ class HttpSession final : public Conversation {
   bool primes();
   /// What the answer to the handshake carries besides.
   void add_fields(http::Fields& fields);
+  /// Why it ends here: it is over for good, or its endpoint goes away, and what the stores have of
+  /// it stays.
+  enum class End : std::uint8_t { over, leaving };
   /// Hangs up everywhere.
-  void end() noexcept;
+  void end(End why) noexcept;
+  bool over() const noexcept { return ended_; }
   void drain() override;
   void fail() noexcept override;
   void put_away() noexcept override { endpoint_.remove(*this); }
@@ -64,6 +81,15 @@ class HttpSession final : public Conversation {
     if (!std::exchange(go_on_, true)) process_later();
   }
   void processed() override;
+  void keep_streams_alive();
+  /// A stream waits for a store.
+  void await_store();
+  /// Something of it is in the event store.
+  void has_events() noexcept { has_events_ = true; }
+  /// The store does not have this stream (any more). Destroys it.
+  void not_revived(EventStream& stream) noexcept;
+  /// Of the stream for what belongs to no request. It can be told from the others in any process.
+  static std::string new_stream_name();
 
   // Output
   void finish(const rpc::Outbound& message) override;
@@ -87,14 +113,24 @@ class HttpSession final : public Conversation {
   /// others and forgets some.
   template <class F>
   void for_each_stream(F&& each);
-  void keep_streams_alive();
+  /// Nobody will come back to it.
+  void drop_stream(rpc::Route route) noexcept;
+  void drop_oldest_finished() noexcept;
+  void expire_stores(TimePoint now);
   void message(rpc::Route route, std::string_view text);
+  void no_answer(rpc::Route route);
   void answer(rpc::Route route, std::string_view text, const Error* error);
   /// The stream has its answer.
   void answered(rpc::Route route);
   void forget_old(TimePoint now);
 
+  /// Nothing if it need not be held back.
+  bool held(const rpc::Outbound& outbound);
+  Resumed revive(http::Exchange& exchange, std::string_view name, EventStream::Return how);
+  void leave_stores(End why) noexcept;
+
   std::string id_;
+  std::unique_ptr<SessionSaver> saver_;  // null where sessions are not saved
   const std::shared_ptr<const rpc::Identity> owner_;
   std::optional<SessionOrder::Place> place_;  // until it has ended
   bool announced_ = false;                    // the client was told the id
@@ -105,7 +141,12 @@ class HttpSession final : public Conversation {
   rpc::Route on_stack_route_ = 0;
   bool let_go_later_ = false;
   bool ended_ = false;
-  bool go_on_ = false;  // streams wait for their turn
+  bool go_on_ = false;         // streams wait for their turn
+  bool awaits_store_ = false;  // something of it does
+  bool has_events_ = false;    // in the event store
+  bool restored_ = false;      // it was begun elsewhere
+  bool left_stores_ = false;   // they were told that it ends here
+  std::optional<TimePoint> store_deadline_;
   std::unique_ptr<EventStream> standalone_;
   std::map<rpc::Route, std::unique_ptr<EventStream>> streams_;
   /// Those that are over and may be asked for again, oldest first.

@@ -11,6 +11,7 @@ SessionPlaces::Where ThreadPlaces::find(std::string_view session) const {
   if (session.size() < 2) return {};
   const auto [end, error] = std::from_chars(session.data(), session.data() + 2, owner, 16);
   if (error != std::errc() || end != session.data() + 2) return {};
+  if (any_id_) owner %= group_->members.size();
   if (owner >= group_->members.size()) return {};
   return {.kind = owner == here_ ? Kind::here : Kind::elsewhere, .place = owner};
 }

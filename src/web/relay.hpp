@@ -32,9 +32,10 @@ struct EndpointGroup {
 /// Sessions on the threads of one server. An id says whose it is.
 class ThreadPlaces final : public SessionPlaces {
  public:
-  /// As the member of this number sees them.
-  ThreadPlaces(std::shared_ptr<EndpointGroup> group, std::size_t here)
-      : group_(std::move(group)), here_(here) {}
+  /// As the member of this number sees them. `any_id` says that ids may come from a server with
+  /// more threads: each has one place here, too, so that two requests meet.
+  ThreadPlaces(std::shared_ptr<EndpointGroup> group, std::size_t here, bool any_id = false)
+      : group_(std::move(group)), here_(here), any_id_(any_id) {}
   Where find(std::string_view session) const override;
   void deliver(std::uint64_t place, const http::Request& request,
                http::Exchange& exchange) override;
@@ -42,6 +43,7 @@ class ThreadPlaces final : public SessionPlaces {
  private:
   const std::shared_ptr<EndpointGroup> group_;
   const std::size_t here_;
+  const bool any_id_;
 };
 
 /// Shared because two threads have it, and neither knows when the other is done with it.

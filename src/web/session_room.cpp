@@ -31,7 +31,7 @@ IpAddress Endpoint::Impl::client_of(const http::Request& request) const {
 
 bool Endpoint::Impl::give_way(HttpSession* session) noexcept {
   if (!session) return false;
-  session->end();
+  session->end(HttpSession::End::over);
   end(*session);
   return true;
 }
@@ -102,6 +102,14 @@ bool Endpoint::Impl::has_room(const http::Request& request, json::View message,
            detail::web::retry_later(), message);
   }
   return false;
+}
+
+bool Endpoint::Impl::makes_room(const IpAddress& client) {
+  free_bytes();
+  const bool share_is_full =
+      client != IpAddress{} && census->count(client) >= limits.sessions_per_address;
+  return (!share_is_full && session_count.all() < limits.sessions) ||
+         make_room(client, share_is_full);
 }
 
 bool Endpoint::Impl::make_room(const IpAddress& client, bool share_is_full) {

@@ -9,12 +9,13 @@
 #include "endpoint_impl.hpp"
 #include "godwit/base/lifetime.hpp"
 #include "godwit/base/misuse.hpp"
+#include "godwit/base/random.hpp"
 #include "godwit/http/mux.hpp"
 #include "godwit/io/address.hpp"
 #include "godwit/io/timer.hpp"
 #include "godwit/io/wakeup.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/transport/rpc_server.hpp"
-#include "godwit/web/memory_event_store.hpp"
 #include "relay.hpp"
 
 namespace godwit::inline v0 {
@@ -196,7 +197,8 @@ struct WebServer::State {
       Endpoint::Impl& impl = shares[i]->endpoint->impl();
       impl.group = group;
       impl.shard = i;
-      impl.places = std::make_unique<detail::web::ThreadPlaces>(group, i);
+      impl.places =
+          std::make_unique<detail::web::ThreadPlaces>(group, i, impl.options.sessions != nullptr);
       impl.open_exchanges.join(shares[0]->endpoint->impl().open_exchanges);
       impl.session_count.join(shares[0]->endpoint->impl().session_count);
       impl.census = shares[0]->endpoint->impl().census;
@@ -225,6 +227,8 @@ Result<WebServer> WebServer::listen(Loop& loop, Service& service, const Address&
     }
   }
   options.threads = std::clamp(options.threads, 1u, 256u);  // a session says whose it is in a byte
+  // To stores all threads are one server.
+  if (options.endpoint.name.empty()) options.endpoint.name = random_hex();
   auto state = std::make_unique<State>(loop);
   if (Result<void> added = state->add(loop, service, address, options); !added) {
     return std::move(added).error();

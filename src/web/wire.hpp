@@ -18,6 +18,15 @@ namespace godwit::inline v0::detail::web {
 inline constexpr std::string_view json_type = "application/json";
 inline constexpr std::string_view sse_type = "text/event-stream";
 
+// What clients are told in several places.
+inline constexpr std::string_view no_session =
+    "there is no such session (any more): begin a new one with \"initialize\"";
+inline constexpr std::string_view unknown_event =
+    "Last-Event-ID names no event of this session that can be resumed from: it is unknown, or what "
+    "followed it is not kept any more";
+inline constexpr std::string_view store_failed =
+    "busy: what is kept of this session cannot be read now; try again later";
+
 /// An event that carries a message of JSON-RPC.
 inline bool is_message(const http::SseEvent& event) {
   return (event.event.empty() || event.event == "message") && !event.data.empty();

@@ -11,10 +11,12 @@
 #include "godwit/json/decode.hpp"
 #include "godwit/json/document.hpp"
 #include "godwit/mcp/content.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/mcp/sampling.hpp"
 #include "godwit/mcp/tool.hpp"
 #include "godwit/mcp/uri_template.hpp"
 #include "mcp/era/stateless_headers.hpp"
+#include "store_outcome.hpp"
 
 namespace godwit::inline v0 {
 namespace {
@@ -124,6 +126,56 @@ TEST(McpWork, OfHeadersInSchemas) {
                     ASSERT_TRUE(schema);
                     EXPECT_TRUE(mcp::param_headers(*schema));
                   }}});
+}
+
+TEST(McpWork, OfReplay) {
+  Limits limits;
+  limits.stream_events = 1'000'000;
+  limits.stream_bytes = limits.event_store_bytes = 100u << 20;
+  const auto make = [](std::size_t size) { return std::string(size, 'x'); };
+  const auto ignore = [] { return Done<void>([](Result<void>) {}); };
+  const auto append = [&](MemoryEventStore& store, std::string_view session,
+                          std::string_view stream, std::uint64_t number) {
+    store.append({session, stream}, number, "x", false, ignore());
+  };
+  expect_linear({
+      {"all of a stream", make,
+       [&](const std::string& input) {
+         MemoryEventStore store(limits);
+         for (std::uint64_t i = 1; i <= input.size(); ++i) append(store, "me", "a", i);
+         std::uint64_t events = 0;
+         while (events < input.size()) {
+           const auto page = test::outcome_of<EventPage>([&](Done<EventPage> done) {
+             store.read({"me", "a"}, events, 100, std::move(done));
+           });
+           ASSERT_FALSE(page->events.empty());
+           events += page->events.size();
+         }
+         EXPECT_EQ(events, input.size());
+       }},
+      {"many streams", make,
+       [&](const std::string& input) {
+         MemoryEventStore store(limits);
+         for (std::size_t i = 0; i < input.size(); ++i) append(store, "me", std::to_string(i), 1);
+         for (std::size_t i = 0; i < input.size(); ++i) {
+           store.forget({"me", std::to_string(i)}, ignore());
+         }
+         EXPECT_EQ(store.bytes(), 0u);
+       }},
+      {"many streams of a session, and many sessions", make,
+       [&](const std::string& input) {
+         MemoryEventStore store(limits);
+         for (std::size_t i = 0; i < input.size(); ++i) {
+           append(store, "me", std::to_string(i), 1);
+           append(store, std::to_string(i), "a", 1);
+         }
+         store.forget_session("me", ignore());
+         for (std::size_t i = 0; i < input.size(); ++i) {
+           store.forget_session(std::to_string(i), ignore());
+         }
+         EXPECT_EQ(store.bytes(), 0u);
+       }},
+  });
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "blocking_client.hpp"
 #include "fail_allocations.hpp"
 #include "godwit/base/executor.hpp"
+#include "godwit/mcp/memory_session_store.hpp"
 #include "godwit/web/metrics.hpp"
 #include "godwit/web/web_server.hpp"
 #include "site.hpp"
@@ -36,7 +37,8 @@ void let_in(const http::Request&, http::Decision& decision) {
 /// A server whose loop has a thread of its own.
 class Served {
  public:
-  explicit Served(unsigned threads) : pool_(1), server_(options()) {
+  explicit Served(unsigned threads, std::shared_ptr<SessionStore> sessions = nullptr)
+      : pool_(1), server_(options()) {
     test::own_thread = true;
     server_.tool("echo", "", [](City in) { return in.city; });
     const auto steps = [](City in, Context& cx) {
@@ -49,7 +51,8 @@ class Served {
                                   {.endpoint = {.admission = http::make_admission(let_in),
                                                 .sse_path = "/sse",
                                                 .metrics_path = "/metrics",
-                                                .metrics = metrics_},
+                                                .metrics = metrics_,
+                                                .sessions = std::move(sessions)},
                                    .threads = threads});
     EXPECT_TRUE(made) << made.error().message;
     web_.emplace(*std::move(made));
@@ -236,6 +239,18 @@ TEST(AllocationFailure, OfASession) {
                                                   [&] {
                                                     EXPECT_TRUE(stateful_round(served));
                                                     served.expect_nothing_left();
+                                                  });
+  EXPECT_GT(failures, 50);
+}
+
+TEST(AllocationFailure, OfASessionThatIsSaved) {
+  const auto store = std::make_shared<MemorySessionStore>();
+  const Served served(1, store);
+  const int failures = test::fail_each_allocation([&] { stateful_round(served); },
+                                                  [&] {
+                                                    EXPECT_TRUE(stateful_round(served));
+                                                    served.expect_nothing_left();
+                                                    EXPECT_EQ(store->sessions(), 0u);
                                                   });
   EXPECT_GT(failures, 50);
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "godwit/web/memory_event_store.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "stateful.hpp"
 
 namespace godwit::inline v0 {
@@ -209,16 +209,23 @@ TEST(StatefulStore, MessagesThatNobodyListensToAreBounded) {
 
 TEST(StatefulStore, EventsAreKeptBeforeTheyAreSent) {
   struct Store final : EventStore {
-    void append(std::string_view stream, std::uint64_t number, std::string_view data) override {
+    void append(StreamKey stream, std::uint64_t number, std::string_view data, bool final,
+                Done<void> done) override {
       if (exchange) {
         EXPECT_EQ(exchange->body.find(data), std::string::npos);
       }
-      inner.append(stream, number, data);
+      inner.append(stream, number, data, final, std::move(done));
     }
-    bool replay(std::string_view stream, std::uint64_t after, const Each& each) override {
-      return inner.replay(stream, after, each);
+    void read(StreamKey stream, std::uint64_t after, std::size_t most,
+              Done<EventPage> done) override {
+      inner.read(stream, after, most, std::move(done));
     }
-    void forget(std::string_view stream) override { inner.forget(stream); }
+    void forget(StreamKey stream, Done<void> done) override {
+      inner.forget(stream, std::move(done));
+    }
+    void forget_session(std::string_view session, Done<void> done) override {
+      inner.forget_session(session, std::move(done));
+    }
     MemoryEventStore inner;
     FakeExchange* exchange = nullptr;
   };

@@ -261,35 +261,5 @@ TEST_F(Stateful, AStreamThatCannotBeginIsBrokenOff) {
   EXPECT_EQ(call(session, "2", "steps", "{}", with_token).messages().size(), 2u);
 }
 
-// Numbers of events do not run ahead of what is kept. A store that cannot forget ends nothing.
-TEST(StatefulEvents, AnEventThatCannotBeKeptHasNoNumber) {
-  struct Forgetful final : EventStore {
-    void append(std::string_view, std::uint64_t number, std::string_view) override {
-      if (std::exchange(fails, false)) throw std::bad_alloc();
-      numbers.push_back(number);
-    }
-    bool replay(std::string_view, std::uint64_t, const Each&) override { return false; }
-    void forget(std::string_view) override { throw std::bad_alloc(); }
-    bool fails = false;
-    std::vector<std::uint64_t> numbers;
-  };
-  const auto events = std::make_shared<Forgetful>();
-  SiteOptions options;
-  options.endpoint.events = events;
-  Site site(std::move(options));
-  site.server.tool("steps", "", [&](Context& cx) {
-    cx.progress(1, 3);
-    events->fails = true;
-    try {
-      cx.progress(2, 3);
-    } catch (const std::bad_alloc&) {
-    }
-    cx.progress(3, 3);
-    return "done";
-  });
-  site.send(Site::in(site.connect(), Site::tool_body("1", "steps", "{}", with_token)));
-  EXPECT_EQ(events->numbers, (std::vector<std::uint64_t>{1, 2, 3}));
-}
-
 }  // namespace
 }  // namespace godwit::inline v0

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "godwit/web/memory_event_store.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 #include "godwit/web/web_server.hpp"
 #include "raw_client.hpp"
 #include "site.hpp"

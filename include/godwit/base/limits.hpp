@@ -156,6 +156,19 @@ struct Limits {
   std::size_t stream_bytes = 8u << 20;
   Duration stream_time = std::chrono::minutes(5);
   std::size_t event_store_bytes = 1u << 30;
+  /// What waits in one stream, or in one session, until a store has kept what it depends on. What
+  /// waits already decides, not what comes next. Beyond it a stream goes on without ids, and what a
+  /// session would have said is an error.
+  std::size_t unkept_bytes = 1u << 20;
+  /// For an answer of a store (EventStore, SessionStore) that somebody waits for; then it counts as
+  /// failed. Longer than a store that is well ever takes, shorter than clients wait.
+  Duration store_time = std::chrono::seconds(10);
+  /// Events that were read from a store, which does not hold them itself, and that wait for clients
+  /// who came back: of one endpoint. Beyond it the connection is closed, and may come back.
+  std::size_t resumption_bytes = 64u << 20;
+  /// States of sessions in a MemorySessionStore; there are no more than `sessions` of them. The one
+  /// saved longest ago, which no server has, goes.
+  std::size_t session_store_bytes = 256u << 20;
   /// Requests in flight in the whole process.
   std::size_t process_in_flight = 10'000;
   /// The same for in_flight_bytes, over all connections of a server.

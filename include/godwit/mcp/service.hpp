@@ -16,8 +16,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "godwit/base/export.hpp"
@@ -61,6 +63,17 @@ class GODWIT_API Service {
     /// Whether there is a method of this name beside those of the protocol. What nobody has is not
     /// counted by its name, or clients could invent names without end.
     virtual bool has_method(std::string_view) { return false; }
+
+    // For stores. A service whose sessions cannot be saved needs none of these.
+
+    /// Counts the changes of what is worth saving. A carrier that saves sessions does so when this
+    /// has moved, and tells nobody what changed it before that is done.
+    virtual std::uint64_t changes() const noexcept { return 0; }
+    /// What is worth saving, as a JSON object.
+    virtual Result<std::string> save() const;
+    /// Makes a session that has just begun the one that save() was called of. An error, and nothing
+    /// has changed, if the text is none that this service has written.
+    virtual Result<void> restore(std::string_view state);
   };
 
   virtual ~Service();

@@ -25,8 +25,9 @@
 #include "godwit/http/request.hpp"
 #include "godwit/http/trusted_proxies.hpp"
 #include "godwit/io/address.hpp"
+#include "godwit/mcp/event_store.hpp"
 #include "godwit/mcp/service.hpp"
-#include "godwit/web/event_store.hpp"
+#include "godwit/mcp/session_store.hpp"
 #include "godwit/web/metrics.hpp"
 
 namespace godwit::inline v0 {
@@ -57,6 +58,13 @@ struct EndpointOptions {
   bool stateless = true;
   /// Keeps events for clients that come back to a stream; in memory if not given.
   std::shared_ptr<EventStore> events{};
+  /// Keeps sessions, so that they go on after a restart, or at another server with the same stores.
+  /// Not given, a session lives in memory alone.
+  std::shared_ptr<SessionStore> sessions{};
+  /// Names this server to `sessions`: all threads of one server have the same name, no two servers
+  /// have. One that is random if empty; a server that keeps its name gets its sessions back at
+  /// once when it is started again.
+  std::string name{};
   /// What a client is told to wait before it comes back to a stream that was let go.
   std::chrono::milliseconds retry{1000};
   /// Called from any thread when process() has something to do. Must not block.

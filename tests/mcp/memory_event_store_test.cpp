@@ -1,12 +1,15 @@
-#include "godwit/web/memory_event_store.hpp"
+#include "godwit/mcp/memory_event_store.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
+
+#include "store_outcome.hpp"
 
 namespace godwit::inline v0 {
 namespace {
@@ -19,20 +22,52 @@ Limits limits(std::size_t events, std::size_t bytes = 1u << 20, std::size_t tota
   return out;
 }
 
-/// `NUMBER=DATA …`, or "gone".
-std::string replay(MemoryEventStore& store, std::string_view stream, std::uint64_t after) {
+/// In one session.
+struct Store {
+  explicit Store(const Limits& limits = {}) : store(limits) {}
+  void append(std::string_view stream, std::uint64_t number, std::string_view data,
+              bool final = false) {
+    EXPECT_TRUE(test::outcome_of<void>([&](Done<void> done) {
+      store.append({"me", stream}, number, data, final, std::move(done));
+    }));
+  }
+  EventPage read(std::string_view stream, std::uint64_t after, std::size_t most = SIZE_MAX) {
+    return test::outcome_of<EventPage>([&](Done<EventPage> done) {
+             store.read({"me", stream}, after, most, std::move(done));
+           })
+        .value();
+  }
+  void forget(std::string_view stream) {
+    EXPECT_TRUE(test::outcome_of<void>(
+        [&](Done<void> done) { store.forget({"me", stream}, std::move(done)); }));
+  }
+  void forget_session(std::string_view session) {
+    EXPECT_TRUE(test::outcome_of<void>(
+        [&](Done<void> done) { store.forget_session(session, std::move(done)); }));
+  }
+  std::size_t bytes() const { return store.bytes(); }
+  MemoryEventStore store;
+};
+
+std::string text_of(const EventPage& page) {
+  if (page.gone) {
+    EXPECT_TRUE(page.events.empty()) << "half an answer";
+    return "gone";
+  }
   std::string text;
-  const bool there = store.replay(stream, after, [&](std::uint64_t number, std::string_view data) {
-    text += (text.empty() ? "" : " ") + std::to_string(number) + "=" + std::string(data);
-    return true;
-  });
-  if (there) return text;
-  EXPECT_EQ(text, "") << "half an answer";
-  return "gone";
+  for (const auto& [number, data] : page.events) {
+    text += (text.empty() ? "" : " ") + std::to_string(number) + "=" + *data;
+  }
+  return text;
+}
+
+/// `NUMBER=DATA …`, or "gone".
+std::string replay(Store& store, std::string_view stream, std::uint64_t after) {
+  return text_of(store.read(stream, after));
 }
 
 TEST(MemoryEventStore, GivesWhatCameAfterInOrder) {
-  MemoryEventStore store;
+  Store store;
   for (std::uint64_t i = 1; i <= 5; ++i) store.append("a", i, std::to_string(i * i));
   store.append("b", 1, "other");
   EXPECT_EQ(replay(store, "a", 0), "1=1 2=4 3=9 4=16 5=25");
@@ -47,7 +82,7 @@ TEST(MemoryEventStore, GivesWhatCameAfterInOrder) {
 
 TEST(MemoryEventStore, KeepsSoManyEventsOfAStream) {
   for (const std::uint64_t sent : {9u, 10u, 11u}) {
-    MemoryEventStore store(limits(10));
+    Store store(limits(10));
     for (std::uint64_t i = 1; i <= sent; ++i) store.append("a", i, "x");
     EXPECT_EQ(replay(store, "a", 0) == "gone", sent > 10) << sent;
     EXPECT_NE(replay(store, "a", sent > 10 ? sent - 10 : 0), "gone") << sent;
@@ -56,13 +91,13 @@ TEST(MemoryEventStore, KeepsSoManyEventsOfAStream) {
 }
 
 TEST(MemoryEventStore, KeepsSoManyBytesOfAStream) {
-  MemoryEventStore probe;
+  Store probe;
   probe.append("a", 1, std::string(100, 'x'));
   const std::size_t one = probe.bytes();
   EXPECT_GE(one, 100u);
   for (const int difference : {-1, 0, 1}) {
     const std::size_t most = 5 * one + static_cast<std::size_t>(1 - difference) - 1;
-    MemoryEventStore store(limits(1000, most));
+    Store store(limits(1000, most));
     for (std::uint64_t i = 1; i <= 5; ++i) store.append("a", i, std::string(100, 'x'));
     EXPECT_EQ(replay(store, "a", 0) == "gone", difference > 0) << difference;
     EXPECT_NE(replay(store, "a", 1), "gone");
@@ -71,7 +106,7 @@ TEST(MemoryEventStore, KeepsSoManyBytesOfAStream) {
 }
 
 TEST(MemoryEventStore, AnEventThatNeverFitsIsNotKeptAndNothingPretendsIt) {
-  MemoryEventStore store(limits(1000, 500));
+  Store store(limits(1000, 500));
   store.append("a", 1, "small");
   store.append("a", 2, std::string(1000, 'x'));
   EXPECT_EQ(replay(store, "a", 0), "gone");
@@ -84,10 +119,10 @@ TEST(MemoryEventStore, AnEventThatNeverFitsIsNotKeptAndNothingPretendsIt) {
 }
 
 TEST(MemoryEventStore, KeepsSoManyBytesInAllAndTheQuietestGoFirst) {
-  MemoryEventStore probe;
+  Store probe;
   probe.append("a", 1, std::string(100, 'x'));
   const std::size_t one = probe.bytes();
-  MemoryEventStore store(limits(1000, 1u << 20, 4 * one));
+  Store store(limits(1000, 1u << 20, 4 * one));
   const std::string data(100, 'x');
   store.append("a", 1, data);
   store.append("b", 1, data);
@@ -115,7 +150,7 @@ TEST(MemoryEventStore, KeepsSoManyBytesInAllAndTheQuietestGoFirst) {
 
 TEST(MemoryEventStore, WithoutAnyRoomNothingIsKept) {
   for (const Limits& none : {limits(0), limits(10, 0), limits(10, 1000, 0)}) {
-    MemoryEventStore store(none);
+    Store store(none);
     store.append("a", 1, "x");
     store.append("b", 1, "x");
     EXPECT_EQ(store.bytes(), 0u);
@@ -124,7 +159,7 @@ TEST(MemoryEventStore, WithoutAnyRoomNothingIsKept) {
 }
 
 TEST(MemoryEventStore, ForgetsAStream) {
-  MemoryEventStore store;
+  Store store;
   store.append("a", 1, "x");
   store.append("b", 1, "y");
   store.forget("a");
@@ -138,43 +173,82 @@ TEST(MemoryEventStore, ForgetsAStream) {
   EXPECT_EQ(replay(store, "a", 0), "1=new");
 }
 
-TEST(MemoryEventStore, MayBeUsedFromInsideAReplay) {
-  MemoryEventStore store;
-  for (std::uint64_t i = 1; i <= 3; ++i) store.append("a", i, std::to_string(i));
-  std::string seen;
-  EXPECT_TRUE(store.replay("a", 0, [&](std::uint64_t number, std::string_view data) {
-    store.append("b", number, data);
-    store.append("a", 3 + number, "later");
-    seen += data;
-    return true;
+TEST(MemoryEventStore, StreamsBelongToTheirSessions) {
+  Store store;
+  store.append("a", 1, "mine");
+  store.append("b", 1, "mine, too");
+  EXPECT_TRUE(test::outcome_of<void>([&](Done<void> done) {
+    store.store.append({"you", "a"}, 1, "yours", false, std::move(done));
   }));
-  EXPECT_EQ(seen, "123");
-  EXPECT_EQ(replay(store, "b", 0), "1=1 2=2 3=3");
+  EXPECT_EQ(replay(store, "a", 0), "1=mine");
+  const auto yours = [&] {
+    return text_of(*test::outcome_of<EventPage>(
+        [&](Done<EventPage> done) { store.store.read({"you", "a"}, 0, 1000, std::move(done)); }));
+  };
+  EXPECT_EQ(yours(), "1=yours");
+  store.forget_session("nobody");
+  store.forget_session("me");
+  store.forget_session("me");
+  EXPECT_EQ(replay(store, "a", 0), "gone");
+  EXPECT_EQ(replay(store, "b", 0), "gone");
+  EXPECT_EQ(yours(), "1=yours");
+  store.forget_session("you");
+  EXPECT_EQ(store.bytes(), 0u);
 }
 
-TEST(MemoryEventStore, GivesNoMoreThanIsWanted) {
-  MemoryEventStore store;
-  for (std::uint64_t i = 1; i <= 5; ++i) store.append("a", i, std::to_string(i));
-  std::string seen;
-  EXPECT_TRUE(store.replay("a", 1, [&](std::uint64_t number, std::string_view data) {
-    seen += data;
-    return number < 3;
-  }));
-  EXPECT_EQ(seen, "23");
-  // What is dropped meanwhile is not passed over in silence.
-  seen.clear();
-  EXPECT_FALSE(store.replay("a", 1, [&](std::uint64_t, std::string_view data) {
-    seen += data;
-    store.forget("a");
-    return true;
-  }));
-  EXPECT_EQ(seen, "2");
+TEST(MemoryEventStore, GivesPagesOfSoManyBytesAndAtLeastOneEvent) {
+  Store store;
+  for (std::uint64_t i = 1; i <= 5; ++i) store.append("a", i, "0123456789");
+  for (const std::size_t most : {0u, 1u, 10u, 11u, 20u, 21u}) {
+    const EventPage page = store.read("a", 1, most);
+    EXPECT_EQ(page.events.size(), most <= 10 ? 1u : most <= 20 ? 2u : 3u) << most;
+    EXPECT_EQ(page.events.front().number, 2u);
+    EXPECT_EQ(page.last, 5u);
+  }
+}
+
+TEST(MemoryEventStore, SaysWhichNumberIsTheLastAndWhetherTheStreamHasEnded) {
+  Store store;
+  store.append("a", 1, "x");
+  store.append("a", 2, "y");
+  EXPECT_EQ(store.read("a", 2).last, 2u);
+  EXPECT_FALSE(store.read("a", 2).ended);
+  store.append("a", 3, "z", true);
+  EXPECT_EQ(store.read("a", 0).last, 3u);
+  EXPECT_TRUE(store.read("a", 0).ended);
+  EXPECT_TRUE(store.read("a", 3).ended);
+}
+
+TEST(MemoryEventStore, WhatWasGivenStaysWhenItIsDropped) {
+  Store store;
+  store.append("a", 1, "still there");
+  const EventPage page = store.read("a", 0);
+  store.forget("a");
+  EXPECT_EQ(text_of(page), "1=still there");
+}
+
+TEST(MemoryEventStore, MayBeUsedFromInsideItsAnswers) {
+  Store store;
+  store.append("a", 1, "x");
+  int outcomes = 0;
+  store.store.append({"me", "a"}, 2, "y", false, Done<void>([&](Result<void>) {
+                       ++outcomes;
+                       store.forget("a");
+                     }));
+  store.append("a", 1, "x");
+  store.store.read({"me", "a"}, 0, 1000, Done<EventPage>([&](Result<EventPage> page) {
+                     ++outcomes;
+                     store.forget_session("me");
+                     EXPECT_EQ(text_of(*page), "1=x");
+                   }));
+  EXPECT_EQ(outcomes, 2);
+  EXPECT_EQ(store.bytes(), 0u);
 }
 
 TEST(MemoryEventStore, NeverHoldsMoreThanItMayAndNeverLies) {
   std::mt19937 random(5);
   constexpr std::size_t total = 5'000;
-  MemoryEventStore store(limits(20, 1'500, total));
+  Store store(limits(20, 1'500, total));
   std::map<std::string, std::vector<std::string>> sent;
   for (int step = 0; step < 20'000; ++step) {
     const std::string name = "s" + std::to_string(random() % 12);
@@ -189,30 +263,29 @@ TEST(MemoryEventStore, NeverHoldsMoreThanItMayAndNeverLies) {
     ASSERT_LE(store.bytes(), total);
     const std::uint64_t after = random() % (events.size() + 1);
     std::uint64_t next = after;
-    const bool there = store.replay(name, after, [&](std::uint64_t number, std::string_view data) {
+    const EventPage page = store.read(name, after);
+    for (const auto& [number, data] : page.events) {
       EXPECT_EQ(number, ++next);
-      EXPECT_EQ(data, events[number - 1]);
-      return true;
-    });
-    ASSERT_EQ(next, there ? events.size() : after);
+      EXPECT_EQ(*data, events[number - 1]);
+    }
+    ASSERT_EQ(next, page.gone ? after : events.size());
   }
   for (const auto& [name, events] : sent) store.forget(name);
   EXPECT_EQ(store.bytes(), 0u);
 }
 
 TEST(MemoryEventStore, TakesCallsFromAnyThread) {
-  MemoryEventStore store(limits(50, 1u << 20, 20'000));
+  Store store(limits(50, 1u << 20, 20'000));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&store, t] {
       const std::string name = "s" + std::to_string(t);
       for (std::uint64_t i = 1; i <= 2'000; ++i) {
         store.append(name, i, name);
-        store.replay(name, i - 1, [&](std::uint64_t number, std::string_view data) {
+        for (const auto& [number, data] : store.read(name, i - 1).events) {
           EXPECT_EQ(number, i);
-          EXPECT_EQ(data, name);
-          return true;
-        });
+          EXPECT_EQ(*data, name);
+        }
       }
       store.forget(name);
     });

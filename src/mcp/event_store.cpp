@@ -1,4 +1,4 @@
-#include "godwit/web/event_store.hpp"
+#include "godwit/mcp/event_store.hpp"
 
 namespace godwit::inline v0 {
 

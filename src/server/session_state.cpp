@@ -1,0 +1,101 @@
+// The state of a session that is worth saving, as JSON, and a session made from it.
+#include <utility>
+#include <vector>
+
+#include "godwit/base/rollback.hpp"
+#include "godwit/json/decode.hpp"
+#include "godwit/json/encode.hpp"
+#include "godwit/json/writer.hpp"
+#include "mcp/era/eras.hpp"
+#include "session.hpp"
+
+namespace godwit::inline v0::detail::server {
+
+namespace {
+
+/// Who somebody is. What else was verified about them is verified anew with each request.
+struct SavedIdentity {
+  std::string issuer{};
+  std::string subject{};
+  std::string client{};
+};
+
+struct SavedSession {
+  std::string revision{};
+  Caller caller{};
+  ServerCapabilities promised{};
+  LoggingLevel level{};
+  bool initialized{};
+  std::vector<std::string> subscriptions{};
+  std::optional<SavedIdentity> identity{};
+};
+
+}  // namespace
+
+Result<std::string> Session::save() const {
+  if (!codec_) return error("the session has had no handshake");
+  std::string out;
+  json::Writer writer(out);
+  writer.begin_object();
+  writer.key("revision");
+  writer.value(codec_->revision());
+  writer.key("caller");
+  json::write(writer, *caller_);
+  writer.key("promised");
+  json::write(writer, *promised_);
+  writer.key("level");
+  json::write(writer, level());
+  writer.key("initialized");
+  writer.value(initialized_);
+  writer.key("subscriptions");
+  writer.begin_array();
+  for (const std::string& uri : subscribed_) writer.value(uri);
+  writer.end_array();
+  if (identity_) {
+    writer.key("identity");
+    json::write(writer, SavedIdentity{.issuer = identity_->issuer,
+                                      .subject = identity_->subject,
+                                      .client = identity_->client});
+  }
+  writer.end_object();
+  return out;
+}
+
+Result<void> Session::restore(std::string_view state) {
+  if (codec_) return error("the session has begun already");
+  Result<SavedSession> saved = json::decode<SavedSession>(state);
+  if (!saved) return std::move(saved).error();
+  const mcp::Codec* const codec = mcp::Eras::built_in().by_handshake(saved->revision);
+  if (!codec) {
+    return error("the session was saved by a server that speaks another revision: \"" +
+                 saved->revision + "\"");
+  }
+  std::shared_ptr<const rpc::Identity> identity;
+  if (saved->identity) {
+    identity = std::make_shared<const rpc::Identity>(
+        rpc::Identity{.issuer = std::move(saved->identity->issuer),
+                      .subject = std::move(saved->identity->subject),
+                      .client = std::move(saved->identity->client)});
+  }
+  Rollback undo([&] {
+    for (const std::string& uri : subscribed_) kept_.remove(kept_size(uri));
+    subscribed_.clear();
+  });
+  for (std::string& uri : saved->subscriptions) {
+    if (auto refused = subscribe(std::move(uri))) return *std::move(refused);
+  }
+  auto promised = std::make_shared<const ServerCapabilities>(std::move(saved->promised));
+  if (auto refused = begin(*codec, std::move(promised), std::move(saved->caller))) {
+    return *std::move(refused);
+  }
+  undo.dismiss();
+  rpc::Rules rules = peer_.rules();
+  rules.batch = codec->carrier_rules().batches;
+  peer_.set_rules(rules);
+  identity_ = std::move(identity);
+  set_level(saved->level);
+  initialized_ = saved->initialized;
+  return {};
+}
+
+}  // namespace godwit::inline v0::detail::server
