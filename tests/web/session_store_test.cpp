@@ -129,7 +129,7 @@ TEST_F(Sessions, GoesOnAtAnotherServerWhenTheFirstIsGone) {
     // A second handshake is refused, as ever.
     EXPECT_EQ(
         outcome(b().site.send(Site::in(session, Site::initialize_body(revision)))).substr(0, 10),
-        "200 -32600");
+        "400 -32600");
     EXPECT_EQ(b().site.send(Site::remove(session)).status, 204);
     EXPECT_EQ(stores.sessions->inner->sessions(), 0u);
     EXPECT_EQ(b().call(session, "8", "who").status, 404);
@@ -233,11 +233,12 @@ TEST_F(Sessions, StreamsCanBeComeBackToAtAnotherServer) {
   ASSERT_EQ(x.messages().size(), 2u);
   const std::string first = *x.events()[0].id;
   const std::string last = last_id(x);
+  const std::size_t rest = x.events()[0].data[0].empty() ? 2 : 1;  // one that only has an id
   a_.reset();
   FakeExchange& y = b().site.send(Site::get(session, first));
   EXPECT_TRUE(y.ended());
   EXPECT_EQ(test::text_of(y.answer()), "two steps");
-  EXPECT_EQ(y.messages().size(), x.events()[0].data[0].empty() ? 2u : 1u);
+  EXPECT_EQ(y.messages().size(), rest);
   EXPECT_EQ(last_id(y), last) << "under the same ids";
   FakeExchange& nothing = b().site.send(Site::get(session, last));
   EXPECT_TRUE(nothing.ended());
@@ -416,9 +417,8 @@ TEST_F(Sessions, ALookUpThatTakesTooLongIsAnswered) {
   // One that never comes, and the end of the endpoint.
   store().set("find", Mode::later);
   FakeExchange& last = b().call("00other", "1", "who");
-  b_.reset();
-  EXPECT_TRUE(true);
-  static_cast<void>(last);
+  b().site.endpoint.reset();
+  EXPECT_TRUE(last.aborted());
   store().answer();
 }
 
