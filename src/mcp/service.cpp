@@ -11,6 +11,8 @@ Result<std::string> Service::Session::save() const {
   return error("sessions of this service cannot be saved");
 }
 
+std::vector<rpc::Route> Service::Session::saved_routes() const { return {}; }
+
 Result<void> Service::Session::restore(std::string_view) {
   return error("sessions of this service cannot be restored");
 }

@@ -231,6 +231,13 @@ CallHandle Peer::expect(const Id& id, std::string_view method, RawDone done,
   return CallHandle{number};
 }
 
+Id Peer::next_call_id() {
+  Impl& impl = *impl_;
+  if (impl.options.ids != IdStyle::uuid) return Id(impl.last_number + 1);
+  if (!impl.next_id) impl.next_id = Id(random_uuid());
+  return *impl.next_id;
+}
+
 std::uint64_t Peer::calls_made() const noexcept { return impl_->last_number; }
 void Peer::set_calls_made(std::uint64_t calls) noexcept { impl_->last_number = calls; }
 
@@ -430,7 +437,8 @@ Peer::Outgoing::Outgoing(Peer& peer, std::string& out, std::string_view method, 
   if (kind == Kind::request) {
     number_ = ++peer.impl_->last_number;
     if (peer.impl_->options.ids == IdStyle::uuid) {
-      id_ = Id(random_uuid());
+      id_ = peer.next_call_id();
+      peer.impl_->next_id.reset();
     } else {
       id_ = Id(number_);
     }

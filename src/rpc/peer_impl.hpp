@@ -139,6 +139,7 @@ struct Peer::Impl {
   std::list<Waiting> waiting_messages;  // that came while one was being handled
 
   std::uint64_t last_number = 0;
+  std::optional<Id> next_id;  // of the next own call, if it had to be known before
   std::uint64_t last_timer = 0;
   std::map<std::pair<TimePoint, std::uint64_t>, Function<void()>> timers;
   detail::PendingTable pending;

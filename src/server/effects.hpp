@@ -21,6 +21,7 @@
 
 namespace godwit::inline v0::detail::server {
 
+/// Shared because the ledger has it until it has answered, on whatever thread that is.
 class Effects final : public std::enable_shared_from_this<Effects> {
  public:
   /// How far the effect is that was begun or completed last.

@@ -121,7 +121,6 @@ void Late::ask_now() {
   open_.clear();
   open_.reserve(questions.size());
   if (questions.empty()) return run_again();  // it only wanted to be called again
-  session_->runs().changed();  // whoever carries the question knows that there is more to save
   Rollback unasked([&] { Cancel{this}(); });  // if one cannot be asked, none need be answered
   rpc::Peer& peer = session_->peer();
   const rpc::CallOptions options{.timeout = session_->server().options.ask_timeout,
@@ -132,15 +131,16 @@ void Late::ask_now() {
       self->answered(question, std::move(outcome));
     };
     const std::string_view method = request_.codec->name_of(question.operation);
+    // Whoever carries the question may have to save first that it was asked.
+    open_.push_back(
+        {.key = question.key, .id = peer.next_call_id(), .method = std::string(method)});
+    session_->runs().enter(*this);
+    session_->runs().changed();
     const rpc::CallHandle call =
         question.params == "{}"
             ? peer.call<RawJson>(method, rpc::no_params, done, options)
             : peer.call<RawJson>(method, RawJson{question.params}, done, options);
-    if (call.number == 0 || session_->poster().closed()) continue;
-    waiting_.push_back(call);
-    if (auto id = peer.id_of(call)) {  // unless it was answered inside the call
-      open_.push_back({.key = question.key, .id = *std::move(id), .method = std::string(method)});
-    }
+    if (call.number != 0) waiting_.push_back(call);
   }
   unasked.dismiss();
   begin_being_asked();

@@ -80,6 +80,12 @@ void Session::save_runs(json::Writer& writer) const {
   json::write(writer, saved);
 }
 
+std::vector<rpc::Route> Session::saved_routes() const {
+  std::vector<rpc::Route> routes;
+  for (Late* const late : runs_.waiting()) routes.push_back(late->request().route());
+  return routes;
+}
+
 Result<void> Session::restore_runs(json::View saved_runs) {
   Result<SavedRuns> saved = json::decode<SavedRuns>(saved_runs);
   if (!saved) return error("the saved runs are not of this server: " + saved.error().message);

@@ -46,15 +46,14 @@ class Runs {
   Runs();
   ~Runs();
 
-  /// Counts whatever makes a difference to what is saved. It moves before a question is sent, and
-  /// again when it can be saved.
+  /// Counts whatever makes a difference to what is saved. It moves before a question is sent: what
+  /// is saved from then on knows of it.
   std::uint64_t changes() const noexcept { return changes_; }
   void changed() noexcept { ++changes_; }
 
   /// A call that waits; it leaves before it is destroyed.
   void enter(Late& late) {
-    waiting_.insert(&late);
-    changed();
+    if (waiting_.insert(&late).second) changed();
   }
   void leave(Late& late) noexcept {
     if (waiting_.erase(&late) > 0) changed();

@@ -53,11 +53,12 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::size_t kept_bytes() const noexcept override { return kept_.here(); }
   /// Whether the program, or an extension that it declared, added a method of this name.
   bool has_method(std::string_view name) override;
-  std::uint64_t changes() const noexcept override { return changes_; }
+  std::uint64_t changes() const noexcept override { return changes_ + runs_.changes(); }
   /// What save() would write is not what it was. Said each time that a client wants something
   /// changed, also if it was so before: the client must not be told what was not kept.
   void changed() noexcept { ++changes_; }
   Result<std::string> save() const override;
+  std::vector<rpc::Route> saved_routes() const override;
   Result<void> restore(std::string_view state) override;
 
   // The stateful conversation, if there is one.

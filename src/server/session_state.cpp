@@ -4,6 +4,7 @@
 
 #include "godwit/base/rollback.hpp"
 #include "godwit/json/decode.hpp"
+#include "godwit/json/document.hpp"
 #include "godwit/json/encode.hpp"
 #include "godwit/json/writer.hpp"
 #include "mcp/era/eras.hpp"
@@ -28,6 +29,7 @@ struct SavedSession {
   bool initialized{};
   std::vector<std::string> subscriptions{};
   std::optional<SavedIdentity> identity{};
+  std::optional<RawJson> runs{};
 };
 
 }  // namespace
@@ -57,6 +59,8 @@ Result<std::string> Session::save() const {
                                       .subject = identity_->subject,
                                       .client = identity_->client});
   }
+  writer.key("runs");
+  save_runs(writer);
   writer.end_object();
   return out;
 }
@@ -65,6 +69,9 @@ Result<void> Session::restore(std::string_view state) {
   if (codec_) return error("the session has begun already");
   Result<SavedSession> saved = json::decode<SavedSession>(state);
   if (!saved) return std::move(saved).error();
+  json::Document runs_document;
+  const Result<json::View> runs = runs_document.parse(saved->runs ? saved->runs->text : "null");
+  if (!runs) return runs.error();
   const mcp::Codec* const codec = mcp::Eras::built_in().by_handshake(saved->revision);
   if (!codec) {
     return error("the session was saved by a server that speaks another revision: \"" +
@@ -92,10 +99,10 @@ Result<void> Session::restore(std::string_view state) {
   rpc::Rules rules = peer_.rules();
   rules.batch = codec->carrier_rules().batches;
   peer_.set_rules(rules);
-  identity_ = std::move(identity);
+  set_identity(std::move(identity));
   set_level(saved->level);
   initialized_ = saved->initialized;
-  return {};
+  return saved->runs ? restore_runs(*runs) : Result<void>();
 }
 
 }  // namespace godwit::inline v0::detail::server

@@ -36,6 +36,7 @@ void EventStream::open(HttpSession& session, http::Exchange* exchange, http::Fie
     ++endpoint_.open_exchanges;
   }
   begun_ = finished_ = false;
+  name_.clear();
 }
 
 void EventStream::leave_stack() {
@@ -57,9 +58,13 @@ void EventStream::detach() noexcept {
   forget();
 }
 
+void EventStream::name_it() {
+  if (name_.empty()) name_ = random_hex();
+}
+
 void EventStream::begin(bool prime) {
   if (begun_) return;
-  if (name_.empty()) name_ = random_hex();
+  name_it();
   if (exchange_) {
     Rollback failed([&] { hang_up(); });  // nobody knows how much of the head was sent
     exchange_->begin(200, sse_type, with_stream_fields(more_));

@@ -85,6 +85,9 @@ class EventStream final : private http::Exchange::Owner {
   /// The same for a stream of which there is nothing but what the store has. `goes_on` says that
   /// there may be more events.
   Resumed revive(http::Exchange& exchange, std::string_view name, bool goes_on, Return how);
+  /// The same while nobody has come back yet: finds out which number is next. `last` is one that
+  /// the store has, or 0.
+  void recall(std::string_view name, std::uint64_t last);
   /// Sends a few more of the events that are sent again, if the client has room.
   void go_on();
   /// Gives up what was not sent yet.
@@ -113,6 +116,10 @@ class EventStream final : private http::Exchange::Owner {
   const std::string& name() const noexcept { return name_; }
   /// Number of the last event that was handed to a connection.
   std::uint64_t sent() const noexcept { return sent_; }
+  /// Number of the last event that the store has.
+  std::uint64_t acknowledged() const noexcept { return acknowledged_; }
+  /// Gives it the name that it will have when it begins.
+  void name_it();
   /// So that it can be told from the streams of requests, also in another process.
   void set_name(std::string name) noexcept { name_ = std::move(name); }
 
@@ -160,7 +167,7 @@ class EventStream final : private http::Exchange::Owner {
   std::string event_of(std::uint64_t number, std::string_view data) const;
   std::string priming(std::uint64_t number) const;
 
-  Resumed look_up(http::Exchange& exchange, Return how);
+  Resumed look_up(http::Exchange* exchange, Return how);
   /// What came of the read for a client that is coming back.
   Resumed arrive(std::unique_ptr<Returning> who, const Result<EventPage>& page);
   void attach(http::Exchange& exchange, Return how, const EventPage* page);

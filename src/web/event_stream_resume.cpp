@@ -32,7 +32,7 @@ EventStream::Returning::~Returning() {
 void EventStream::Returning::wait() noexcept {
   waits_ = true;
   ++endpoint_.open_exchanges;
-  exchange_->set_owner(this);
+  if (exchange_) exchange_->set_owner(this);
 }
 
 http::Exchange* EventStream::Returning::take() noexcept {
@@ -63,7 +63,7 @@ Resumed EventStream::resume(http::Exchange& exchange, Return how) {
   if (!kept_) return Resumed::unknown;
   if (reviving_) return Resumed::failed;  // until it is known what the store has
   if (cut_off_ && how.after >= acknowledged_) return Resumed::unknown;
-  if (how.after != acknowledged_) return look_up(exchange, std::move(how));
+  if (how.after != acknowledged_) return look_up(&exchange, std::move(how));
   attach(exchange, std::move(how), nullptr);
   return Resumed::yes;
 }
@@ -73,10 +73,16 @@ Resumed EventStream::revive(http::Exchange& exchange, std::string_view name, boo
   name_ = name;
   begun_ = reviving_ = asking_ = true;
   goes_on_ = goes_on;
-  return look_up(exchange, std::move(how));
+  return look_up(&exchange, std::move(how));
 }
 
-Resumed EventStream::look_up(http::Exchange& exchange, Return how) {
+void EventStream::recall(std::string_view name, std::uint64_t last) {
+  name_ = name;
+  begun_ = reviving_ = asking_ = true;
+  look_up(nullptr, {.after = last});
+}
+
+Resumed EventStream::look_up(http::Exchange* exchange, Return how) {
   auto who = std::make_unique<Returning>(endpoint_, exchange, std::move(how));
   const bool over = who->call.ask(
       endpoint_.log, endpoint_.ready, session_->ready_place(), [&](Done<EventPage> done) {
@@ -134,7 +140,7 @@ Resumed EventStream::arrive(std::unique_ptr<Returning> who, const Result<EventPa
     return outcome;
   }
   // It begins anew, so that no number is given twice.
-  name_ = session_->new_stream_name();
+  name_ = HttpSession::fresh_name(name_);
   reviving_ = asking_ = false;
   say_the_rest();
   return outcome;

@@ -7,7 +7,6 @@
 #include "godwit/base/rollback.hpp"
 #include "godwit/rpc/error_code.hpp"
 #include "mcp/era/stateless_headers.hpp"
-#include "saved_session.hpp"
 #include "wire.hpp"
 
 namespace godwit::inline v0::detail::web {
@@ -16,6 +15,12 @@ namespace {
 
 /// Names of streams for what belongs to no request begin so; those of others are hexadecimal.
 constexpr char own_stream = 's';
+
+bool is_stream_name(std::string_view name) {
+  constexpr std::size_t longest = 64;  // more than any here
+  const auto is_good = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
+  return !name.empty() && name.size() <= longest && std::ranges::all_of(name, is_good);
+}
 
 }  // namespace
 
@@ -138,11 +143,15 @@ void HttpSession::keep_streams_alive() {
 
 std::string HttpSession::new_stream_name() { return own_stream + random_hex(); }
 
+std::string HttpSession::fresh_name(std::string_view old) {
+  return old.starts_with(own_stream) ? new_stream_name() : random_hex();
+}
+
 EventStream& HttpSession::standalone() {
   if (!standalone_) {
     auto made = std::make_unique<EventStream>(endpoint_);
-    made->set_name(new_stream_name());
     made->open(*this, nullptr, {});
+    made->set_name(new_stream_name());
     standalone_ = std::move(made);
   }
   return *standalone_;
@@ -198,9 +207,7 @@ Resumed HttpSession::resume(http::Exchange& exchange, std::string_view last_even
 /// unless it is the one for what belongs to no request.
 Resumed HttpSession::revive(http::Exchange& exchange, std::string_view name,
                             EventStream::Return how) {
-  constexpr std::size_t longest_name = 64;  // more than any here
-  const auto is_good = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); };
-  if (name.size() > longest_name || !std::ranges::all_of(name, is_good)) return Resumed::unknown;
+  if (!is_stream_name(name)) return Resumed::unknown;
   if (name.starts_with(own_stream)) {
     if (standalone_ && standalone_->begun()) return Resumed::unknown;
     return standalone().revive(exchange, name, true, std::move(how));
@@ -465,18 +472,35 @@ void HttpSession::drain() {
 
 // Saving.
 
-Result<std::string> HttpSession::state() const {
-  Result<std::string> service = Service::session_of(peer()).save();
+Result<std::string> HttpSession::state() {
+  const Service::Session& session = Service::session_of(peer());
+  Result<std::string> service = session.save();
   if (!service) return std::move(service).error();
-  return write_saved(owner_.get(), *service);
+  std::vector<SavedStream> streams;
+  for (const rpc::Route route : session.saved_routes()) {
+    EventStream* const stream = find(route);
+    if (!stream || stream->finished()) continue;
+    stream->name_it();  // it may not have begun, because this has to be saved before
+    streams.push_back({.route = route, .name = stream->name(), .last = stream->acknowledged()});
+  }
+  return write_saved(owner_.get(), streams, *service);
 }
 
-Result<void> HttpSession::restore(std::string_view service_state) {
-  Result<void> restored = Service::session_of(peer()).restore(service_state);
-  if (!restored) return restored;
+Result<void> HttpSession::restore(const SavedSession& saved) {
   announced_ = heard_ = restored_ = has_events_ = true;
+  for (const SavedStream& one : saved.streams) {
+    if (one.route == 0 || !is_stream_name(one.name)) return error("it has a stream of no name");
+    auto made = std::make_unique<EventStream>(endpoint_);
+    made->open(*this, nullptr, {});
+    EventStream& stream = *streams_.emplace(one.route, std::move(made)).first->second;
+    last_route_ = std::max(last_route_, one.route);
+    stream.recall(one.name, one.last);
+    if (ended_) return error("it was ended by its store");
+  }
+  Result<void> restored = Service::session_of(peer()).restore(saved.service);
+  if (!restored) return restored;
   saver_->set_restored();
-  count_bytes();
+  if (!ended_) count_bytes();
   return {};
 }
 

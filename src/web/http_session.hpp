@@ -11,6 +11,7 @@
 
 #include "conversation.hpp"
 #include "event_stream.hpp"
+#include "saved_session.hpp"
 #include "session_order.hpp"
 #include "session_saver.hpp"
 
@@ -26,13 +27,13 @@ class HttpSession final : public Conversation {
 
   // Saving.
 
-  /// Makes one that has just begun what it was when `state` was saved: what state() has for the
-  /// service. An error, and it is of no use, if that cannot be.
-  Result<void> restore(std::string_view service_state);
+  /// Makes one that has just begun what it was when state() was saved. An error, and it is of no
+  /// use, if that cannot be. Runs code of the program, which may end it.
+  Result<void> restore(const SavedSession& saved);
   /// Counts the changes of what is worth saving.
   std::uint64_t changes() const noexcept { return Service::session_of(peer()).changes(); }
   /// What is saved.
-  Result<std::string> state() const;
+  Result<std::string> state();
   /// Says something that was held back.
   void say(Utterance what);
   /// The handshake could not be saved.
@@ -90,6 +91,8 @@ class HttpSession final : public Conversation {
   void not_revived(EventStream& stream) noexcept;
   /// Of the stream for what belongs to no request. It can be told from the others in any process.
   static std::string new_stream_name();
+  /// Another one for a stream of the same kind.
+  static std::string fresh_name(std::string_view old);
 
   // Output
   void finish(const rpc::Outbound& message) override;

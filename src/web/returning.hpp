@@ -10,11 +10,12 @@ namespace godwit::inline v0::detail::web {
 
 class EventStream::Returning final : private http::Exchange::Owner {
  public:
-  Returning(Endpoint::Impl& endpoint, http::Exchange& exchange, Return how_)
+  /// Without an exchange nobody has come back yet.
+  Returning(Endpoint::Impl& endpoint, http::Exchange* exchange, Return how_)
       : how(std::move(how_)),
         since(endpoint.clock->now()),
         endpoint_(endpoint),
-        exchange_(&exchange) {}
+        exchange_(exchange) {}
   ~Returning() override;
   Returning(const Returning&) = delete;
   Returning& operator=(const Returning&) = delete;

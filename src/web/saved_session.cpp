@@ -22,6 +22,7 @@ struct Owner {
 struct Saved {
   int format{};
   std::optional<Owner> owner{};
+  std::vector<SavedStream> streams{};
   RawJson service{};
 };
 
@@ -30,7 +31,8 @@ constexpr int present_format = 1;
 
 }  // namespace
 
-std::string write_saved(const rpc::Identity* owner, std::string_view service) {
+std::string write_saved(const rpc::Identity* owner, const std::vector<SavedStream>& streams,
+                        std::string_view service) {
   std::string out;
   json::Writer writer(out);
   writer.begin_object();
@@ -41,6 +43,8 @@ std::string write_saved(const rpc::Identity* owner, std::string_view service) {
     json::write(writer,
                 Owner{.issuer = owner->issuer, .subject = owner->subject, .client = owner->client});
   }
+  writer.key("streams");
+  json::write(writer, streams);
   writer.key("service");
   writer.raw(service);
   writer.end_object();
@@ -54,7 +58,9 @@ Result<SavedSession> read_saved(std::string_view text) {
     return error("it was saved in format " + std::to_string(saved->format) + "; " +
                  std::to_string(present_format) + " can be read");
   }
-  SavedSession out{.owner = nullptr, .service = std::move(saved->service.text)};
+  SavedSession out{.owner = nullptr,
+                   .streams = std::move(saved->streams),
+                   .service = std::move(saved->service.text)};
   if (saved->owner) {
     out.owner = std::make_shared<const rpc::Identity>(
         rpc::Identity{.issuer = std::move(saved->owner->issuer),

@@ -201,11 +201,13 @@ Found Endpoint::Impl::take_found(const std::string& id, Result<SessionPlace> pla
   if (!makes_room(client)) return Found::failed;
   auto session = std::make_unique<HttpSession>(*this, id, client, std::move(saved->owner));
   HttpSession& made = *session;
-  if (Result<void> restored = made.restore(saved->service); !restored) {
+  sessions.emplace(id, std::move(session));  // first: code of the program may end it
+  Rollback failed([&] { sessions.erase(id); });
+  if (Result<void> restored = made.restore(*saved); !restored) {
     log_failure(log, "a session could not be restored", restored.error());
     return Found::settled;
   }
-  sessions.emplace(id, std::move(session));
+  failed.dismiss();
   unused.dismiss();
   return Found::settled;
 }

@@ -21,6 +21,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "godwit/base/export.hpp"
 #include "godwit/base/result.hpp"
@@ -71,6 +72,9 @@ class GODWIT_API Service {
     virtual std::uint64_t changes() const noexcept { return 0; }
     /// What is worth saving, as a JSON object.
     virtual Result<std::string> save() const;
+    /// The routes of the requests that are part of that and go on where it is restored: a carrier
+    /// that can do so has their messages go the same ways there.
+    virtual std::vector<rpc::Route> saved_routes() const;
     /// Makes a session that has just begun the one that save() was called of. An error, and nothing
     /// has changed, if the text is none that this service has written.
     virtual Result<void> restore(std::string_view state);

@@ -265,6 +265,8 @@ class GODWIT_API Peer final : public Receiver {
     const Via via(*this, options.route);
     return expect(id, method, adapt<Out>(std::move(done)), options);
   }
+  /// The id that the next own call will have, for those who have to keep it before that is sent.
+  Id next_call_id();
   /// How many own calls there were: ids of IdStyle::sequential are counted by it. Set before the
   /// first call, it keeps ids from being used twice.
   std::uint64_t calls_made() const noexcept;
