@@ -142,8 +142,8 @@ void Late::ask_now() {
       open_.push_back({.key = question.key, .id = *std::move(id), .method = std::string(method)});
     }
   }
-  unasked.dismiss();
   begin_being_asked();
+  unasked.dismiss();
 }
 
 void Late::begin_being_asked() {
