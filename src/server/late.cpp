@@ -142,8 +142,8 @@ void Late::ask_now() {
             : peer.call<RawJson>(method, RawJson{question.params}, done, options);
     if (call.number != 0) waiting_.push_back(call);
   }
-  unasked.dismiss();
   begin_being_asked();
+  unasked.dismiss();
 }
 
 void Late::begin_being_asked() {

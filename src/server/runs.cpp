@@ -157,8 +157,8 @@ void Late::resume(const RestoredRun& run) {
         {.timeout = session_->server().options.ask_timeout, .route = in_flight_->route()});
     if (call.number != 0) waiting_.push_back(call);
   }
-  unasked.dismiss();
   begin_being_asked();
+  unasked.dismiss();
 }
 
 std::string Late::params() const {

@@ -361,5 +361,84 @@ TEST(Runs, ASessionCanGoWhileItIsRestored) {
   EXPECT_TRUE(link.peer->closed());
 }
 
+TEST(Runs, MiddlewareMayHoldItThere) {
+  Program program;
+  const Moved moved(program, "tools/call", greet_params("greet"));
+  const auto server = program.make();
+  std::optional<rpc::Decision> held;
+  server->use(rpc::Middleware{.before = [&](rpc::IncomingCall& call) -> rpc::Verdict {
+    if (call.name() == "greet") held = call.decide_later();
+    return {};
+  }});
+  Connection link(*server);
+  ASSERT_TRUE(restore(link, moved.saved));
+  ASSERT_TRUE(held);
+  (*held)({});
+  link.peer->process();
+  EXPECT_EQ(program.runs, 1);
+  link.reply(moved.question, accept(R"({"name":"Ada"})"));
+  EXPECT_EQ(text_of(link.take_answer(moved.id)), "hello Ada 1 nobody");
+}
+
+/// Writes down which way each message takes.
+class Ways final : public rpc::Output {
+ public:
+  std::string& output() override { return buffer_; }
+  void finish(const rpc::Outbound& message) override {
+    const std::string kind = message.is_answer() ? "answer " + std::string(message.answers)
+                                                 : std::string(message.method);
+    log.push_back(std::to_string(message.route) + ": " + kind);
+    last = buffer_.substr(message.begin);
+    buffer_.resize(message.begin);
+  }
+  void flush() override {}
+  std::vector<std::string> log;
+  std::string last;
+
+ private:
+  std::string buffer_;
+};
+
+TEST(Runs, TheAnswerTakesTheWayOfTheRequest) {
+  Program program;
+  const auto begin = [](rpc::Peer& peer) {
+    peer.receive(R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":)"
+                 R"("2025-11-25","capabilities":{"elicitation":{}},)"
+                 R"("clientInfo":{"name":"c","version":"1"}}})");
+    peer.receive(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
+  };
+  std::string saved;
+  json::Value question;
+  {
+    const auto server = program.make();
+    Ways ways;
+    rpc::Peer peer(ways, server->router(), server->peer_options());
+    begin(peer);
+    peer.receive(R"({"jsonrpc":"2.0","id":"r","method":"tools/call","params":)" +
+                     greet_params("greet") + "}",
+                 5);
+    peer.process();
+    EXPECT_EQ(ways.log.back(), "5: elicitation/create");
+    question = test::parse(ways.last);
+    json::Writer writer(saved);
+    static_cast<detail::server::Session&>(Service::session_of(peer)).save_runs(writer);
+  }
+  const auto server = program.make();
+  Ways ways;
+  rpc::Peer peer(ways, server->router(), server->peer_options());
+  begin(peer);
+  json::Document document;
+  ASSERT_TRUE(static_cast<detail::server::Session&>(Service::session_of(peer))
+                  .restore_runs(*document.parse(saved)));
+  peer.receive(R"({"jsonrpc":"2.0","id":)" + question["id"].dump() + R"(,"result":)" +
+                   accept(R"({"name":"Ada"})") + "}",
+               9);
+  peer.process();
+  peer.process();
+  EXPECT_EQ(ways.log, (std::vector<std::string>{"0: answer 1", "5: notifications/progress",
+                                                R"(5: answer "r")"}));
+  EXPECT_TRUE(has(ways.last, "hello Ada 1 nobody"));
+}
+
 }  // namespace
 }  // namespace godwit::inline v0
