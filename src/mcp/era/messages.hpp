@@ -45,6 +45,8 @@ struct Incoming {
   json::View meta{};
   RequestFacts& facts;
   bool wants_answer = false;
+  /// The revision that it names is the codec's that admits it.
+  bool is_spoken = false;
   /// The header fields that must agree with it; null if it came without any that count. With them
   /// it stands alone, whatever it says.
   const rpc::HeaderFields* fields = nullptr;

@@ -155,7 +155,10 @@ Admission Eras::admit(Incoming& message, const Codec* agreed) const {
 }
 
 Admission Eras::admit_alone(Incoming& message) const {
-  const Codec& codec = codec_of(message.facts, nullptr);
+  std::string_view wanted;
+  const Codec* const known = message.facts.revision.get(wanted) ? alone(wanted) : nullptr;
+  const Codec& codec = known ? *known : newest_alone();
+  message.is_spoken = known != nullptr;
   // Of notifications nothing is required.
   if (auto error = codec.admit(message, *this); error && message.wants_answer) {
     return no_request(*std::move(error));

@@ -59,14 +59,16 @@ std::optional<Error> StatelessCodec::admit(Incoming& message, const Eras& eras) 
     field = message.fields->find(header::protocol_version);
     if (!field) return header_mismatch("the header MCP-Protocol-Version must be there once");
   }
-  std::string_view wanted;
-  if (!facts.revision.get(wanted)) return missing_meta(meta_key::protocol_version);
+  std::string_view wanted = revision();
+  if (!message.is_spoken && !facts.revision.get(wanted)) {
+    return missing_meta(meta_key::protocol_version);
+  }
   if (!facts.capabilities.is_object()) return missing_meta(meta_key::client_capabilities);
   if (field && wanted != *field) {
     return header_mismatch("MCP-Protocol-Version is " + json::quote(field->substr(0, 100)) +
                            " and the body says " + json::quote(wanted.substr(0, 100)));
   }
-  if (!eras.alone(wanted)) return unsupported_revision(wanted, eras);
+  if (!message.is_spoken) return unsupported_revision(wanted, eras);
   if (facts.wanted_level) {
     facts.log_level = json::enum_value<LoggingLevel>(facts.wanted_level.as_string().value_or(""));
     if (!facts.log_level) {
@@ -116,8 +118,7 @@ Error StatelessCodec::unsupported_revision(std::string_view requested, const Era
 // Answering.
 
 void StatelessCodec::begin_result(json::Writer& writer) const {
-  writer.raw_key(R"({"resultType":)");
-  writer.raw(R"("complete")");
+  writer.raw(R"({"resultType":"complete")");  // a comma follows, and the rest of the object
 }
 
 void StatelessCodec::begin_typed_result(json::Writer& writer, std::string_view type) const {
