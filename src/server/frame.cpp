@@ -9,6 +9,14 @@
 
 namespace godwit::inline v0::detail::server {
 
+namespace {
+
+Error no_session() {
+  return error("nothing can be kept for this client: it speaks a revision without sessions");
+}
+
+}  // namespace
+
 // Answering.
 
 void Frame::run(bool replay) {
@@ -349,6 +357,16 @@ const rpc::Facts& Frame::facts() const {
 
 std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState make) {
   return codec().between_requests([&] { return session_.state(type, make); });
+}
+
+Result<std::optional<std::string>> Frame::session_value(std::string_view key) {
+  if (dialect().stateless) return no_session();
+  return session_.value(key);
+}
+
+Result<void> Frame::set_session_value(std::string_view key, std::string json) {
+  if (dialect().stateless) return no_session();
+  return session_.set_value(key, std::move(json));
 }
 
 std::stop_token Frame::cancelled() const {

@@ -99,6 +99,8 @@ class Frame final : public Work, public Exchange {
   std::optional<rpc::Id> request_id() const override;
   const rpc::Facts& facts() const override;
   std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) override;
+  Result<std::optional<std::string>> session_value(std::string_view key) override;
+  Result<void> set_session_value(std::string_view key, std::string json) override;
   void* user() const override { return session_.user(); }
   Result<std::string_view> ask(std::string_view key, Question question) override;
   Error ask_again(std::string_view key, std::string_view why) override;

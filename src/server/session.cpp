@@ -28,7 +28,9 @@ Session::Session(std::shared_ptr<Server::Impl> server, rpc::Peer& peer, std::sha
       poster_(peer.poster()),
       user_(std::move(user)),
       kept_(server_->session_bytes, server_->options.limits.session_bytes,
-            server_->options.limits.process_session_bytes) {
+            server_->options.limits.process_session_bytes),
+      values_kept_(server_->session_bytes, server_->options.limits.session_bytes,
+                   server_->options.limits.process_session_bytes) {
   static const auto nothing = std::make_shared<const ServerCapabilities>();
   promised_ = nothing;
 }

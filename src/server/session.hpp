@@ -50,13 +50,18 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   bool resumes_streams() const noexcept override {
     return codec_ && codec_->carrier_rules().primed_streams;
   }
-  std::size_t kept_bytes() const noexcept override { return kept_.here(); }
+  std::size_t kept_bytes() const noexcept override {
+    return kept_.here() + values_bytes_.load(std::memory_order_relaxed);
+  }
   /// Whether the program, or an extension that it declared, added a method of this name.
   bool has_method(std::string_view name) override;
-  std::uint64_t changes() const noexcept override { return changes_ + runs_.changes(); }
+  std::uint64_t changes() const noexcept override {
+    return changes_.load(std::memory_order_relaxed) + runs_.changes();
+  }
   /// What save() would write is not what it was. Said each time that a client wants something
   /// changed, also if it was so before: the client must not be told what was not kept.
-  void changed() noexcept { ++changes_; }
+  /// Any thread.
+  void changed() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }
   Result<std::string> save() const override;
   std::vector<rpc::Route> saved_routes() const override;
   Result<void> restore(std::string_view state) override;
@@ -90,6 +95,9 @@ class Session final : public Service::Session, public std::enable_shared_from_th
 
   /// What the program keeps in it, one of each type. Any thread.
   std::shared_ptr<void> state(const std::type_info& type, Exchange::MakeState make);
+  /// What the program keeps in it as JSON, by key. Any thread.
+  std::optional<std::string> value(std::string_view key) const;
+  Result<void> set_value(std::string_view key, std::string json);
 
   // Calls whose handlers wait for answers of the client (runs.cpp).
 
@@ -163,8 +171,10 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::uint64_t catalog_version_ = 0;
 
   bool only_stateless_ = false;
-  std::uint64_t changes_ = 0;
+  std::atomic<std::uint64_t> changes_{0};
   KeptBytes kept_;
+  KeptBytes values_kept_;                     // guarded as the values are
+  std::atomic<std::size_t> values_bytes_{0};  // the same, for the peer's thread
   const mcp::Codec* codec_ = nullptr;
   std::shared_ptr<const Caller> caller_;
   std::shared_ptr<const ServerCapabilities> promised_;
@@ -173,6 +183,8 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   /// Guarded by the mutex of the server: few programs keep anything, and there may be many
   /// sessions.
   std::unique_ptr<std::map<std::type_index, std::shared_ptr<void>>> states_;
+  using Values = std::map<std::string, std::string, std::less<>>;
+  std::unique_ptr<Values> values_;
   std::atomic<LoggingLevel> level_{LoggingLevel::info};
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;

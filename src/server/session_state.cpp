@@ -1,4 +1,6 @@
 // The state of a session that is worth saving, as JSON, and a session made from it.
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -29,10 +31,40 @@ struct SavedSession {
   bool initialized{};
   std::vector<std::string> subscriptions{};
   std::optional<SavedIdentity> identity{};
+  std::optional<std::map<std::string, RawJson>> values{};
   std::optional<RawJson> runs{};
 };
 
 }  // namespace
+
+std::optional<std::string> Session::value(std::string_view key) const {
+  const std::lock_guard lock(server_->mutex);
+  if (!values_) return std::nullopt;
+  const auto found = values_->find(key);
+  return found == values_->end() ? std::nullopt : std::optional(found->second);
+}
+
+Result<void> Session::set_value(std::string_view key, std::string json) {
+  const std::lock_guard lock(server_->mutex);
+  if (!values_) values_ = std::make_unique<Values>();
+  const auto found = values_->find(key);
+  const std::size_t before =
+      found == values_->end() ? 0 : kept_size(key) + kept_size(found->second);
+  const std::size_t bytes = kept_size(key) + kept_size(json);
+  // The old one counts until the new one is there.
+  if (auto full = values_kept_.add(bytes)) return *std::move(full);
+  KeptClaim claim(values_kept_, bytes);
+  if (found == values_->end()) {
+    values_->emplace(std::string(key), std::move(json));
+  } else {
+    found->second = std::move(json);
+  }
+  claim.keep();
+  values_kept_.remove(before);
+  values_bytes_.store(values_kept_.here(), std::memory_order_relaxed);
+  changed();
+  return {};
+}
 
 Result<std::string> Session::save() const {
   if (!codec_) return error("the session has had no handshake");
@@ -53,6 +85,18 @@ Result<std::string> Session::save() const {
   writer.begin_array();
   for (const std::string& uri : subscribed_) writer.value(uri);
   writer.end_array();
+  {
+    const std::lock_guard lock(server_->mutex);
+    if (values_ && !values_->empty()) {
+      writer.key("values");
+      writer.begin_object();
+      for (const auto& [key, value] : *values_) {
+        writer.key(key);
+        writer.raw(value);
+      }
+      writer.end_object();
+    }
+  }
   if (identity_) {
     writer.key("identity");
     json::write(writer, SavedIdentity{.issuer = identity_->issuer,
@@ -87,7 +131,16 @@ Result<void> Session::restore(std::string_view state) {
   Rollback undo([&] {
     for (const std::string& uri : subscribed_) kept_.remove(kept_size(uri));
     subscribed_.clear();
+    const std::lock_guard lock(server_->mutex);
+    values_.reset();
+    values_kept_.remove(values_kept_.here());
+    values_bytes_.store(0, std::memory_order_relaxed);
   });
+  if (saved->values) {
+    for (auto& [key, value] : *saved->values) {
+      if (Result<void> kept = set_value(key, std::move(value.text)); !kept) return kept;
+    }
+  }
   for (std::string& uri : saved->subscriptions) {
     if (auto refused = subscribe(std::move(uri))) return *std::move(refused);
   }

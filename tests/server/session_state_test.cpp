@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mcp_station.hpp"
 
@@ -18,7 +19,29 @@ struct SessionState : testing::Test {
       return cx.client().name + (cx.client_capabilities().sampling ? " samples" : "");
     });
   }
+  struct Cart {
+    std::vector<std::string> items{};
+  };
+  struct Item {
+    std::string name{};
+  };
+  static void fill_cart(Server& server) {
+    server.tool("add", "", [](Item in, Context& cx) -> Result<std::string> {
+      auto cart = cx.session_value<Cart>("cart");
+      if (!cart) return cart.error();
+      cart->items.push_back(in.name);
+      if (auto kept = cx.set_session_value("cart", *cart); !kept) return kept.error();
+      return std::to_string(cart->items.size());
+    });
+    server.tool("number", "", [](Context& cx) -> Result<std::string> {
+      const auto number = cx.session_value<int>("cart");
+      if (!number) return number.error();
+      return std::to_string(*number);
+    });
+  }
   SessionState() {
+    fill_cart(first);
+    fill_cart(second);
     fill(first);
     fill(second);
   }
@@ -62,6 +85,36 @@ TEST_F(SessionState, CountsWhatAClientWantsChanged) {
   EXPECT_FALSE(moves("tools/list", "{}"));
   EXPECT_FALSE(moves("tools/call", Link::tool_params("who")));
   EXPECT_FALSE(moves("ping", "{}"));
+}
+
+TEST_F(SessionState, HasWhatTheProgramKeepsInIt) {
+  Link link(first, test::legacy_revision);
+  const auto add = [](Link& to, const std::string& name) {
+    return test::text_of(to.tool("add", R"({"name":")" + name + "\"}"));
+  };
+  const std::size_t before = session_of(link).kept_bytes();
+  const std::uint64_t changes = session_of(link).changes();
+  EXPECT_EQ(test::text_of(link.tool("number")), "0") << "nothing yet";
+  EXPECT_EQ(session_of(link).changes(), changes) << "looking changes nothing";
+  EXPECT_EQ(add(link, "pen"), "1");
+  EXPECT_EQ(add(link, "ink"), "2");
+  EXPECT_NE(session_of(link).changes(), changes);
+  EXPECT_GT(session_of(link).kept_bytes(), before);
+  EXPECT_TRUE(test::has(link.tool("number").dump(), "error")) << "it is no number";
+  const std::string saved = session_of(link).save().value();
+  Link other(second);
+  ASSERT_TRUE(session_of(other).restore(saved));
+  EXPECT_EQ(session_of(other).kept_bytes(), session_of(link).kept_bytes());
+  other.set_revision(test::legacy_revision);
+  EXPECT_EQ(add(other, "paper"), "3");
+  EXPECT_EQ(add(link, "own"), "3") << "they share nothing";
+  // All of it has a bound, and what does not fit changes nothing.
+  const std::string long_name(Limits{}.session_bytes, 'x');
+  EXPECT_TRUE(test::has(link.tool("add", R"({"name":")" + long_name + "\"}").dump(), "error"));
+  EXPECT_EQ(add(link, "more"), "4");
+  // There is no session in the other era.
+  Link modern(first, test::modern_revision);
+  EXPECT_TRUE(test::has(modern.tool("add", R"({"name":"pen"})").dump(), "without sessions"));
 }
 
 TEST_F(SessionState, OfAnythingElseChangesNothing) {

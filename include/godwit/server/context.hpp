@@ -76,6 +76,9 @@ class GODWIT_API Exchange {
   /// What was made for this type before, or `make` makes now; null where there is no session.
   using MakeState = std::shared_ptr<void> (*)();
   virtual std::shared_ptr<void> session_state(const std::type_info& type, MakeState make) = 0;
+  /// What the session keeps under this key, as JSON. Errors where there is no session.
+  virtual Result<std::optional<std::string>> session_value(std::string_view key) = 0;
+  virtual Result<void> set_session_value(std::string_view key, std::string json) = 0;
   virtual void* user() const = 0;
 
   /// The answer as JSON, good until the next ask, or an error that is to be passed on.
@@ -216,6 +219,22 @@ class GODWIT_API Context {
   std::shared_ptr<T> session_state() {
     return std::static_pointer_cast<T>(exchange_->session_state(
         typeid(T), +[]() -> std::shared_ptr<void> { return std::make_shared<T>(); }));
+  }
+  /// What the program keeps in the session under this key, or a T as it is made if there is nothing
+  /// yet. Unlike session_state() it is a value with a JSON form, and goes on with the session at
+  /// another server (EndpointOptions::sessions). An error in the era without sessions, or if what
+  /// is kept is no T.
+  template <class T>
+  Result<T> session_value(std::string_view key) {
+    const Result<std::optional<std::string>> kept = exchange_->session_value(key);
+    if (!kept) return kept.error();
+    return *kept ? json::decode<T>(**kept) : Result<T>(T{});
+  }
+  /// Keeps it, in place of what was there. What the handler says after this is not told before it
+  /// is saved, where sessions are. All values of a session together have Limits::session_bytes.
+  template <class T>
+  Result<void> set_session_value(std::string_view key, const T& value) {
+    return exchange_->set_session_value(key, json::encode(value));
   }
   /// What the program attached to the connection.
   template <class T>
