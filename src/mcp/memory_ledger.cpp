@@ -29,7 +29,7 @@ struct MemoryLedger::State {
     std::uint64_t token = 0;
     TimePoint since{};  // the claim was made or renewed, or it was done
     std::string result{};
-    /// The place in `order`, if it is done.
+    /// In `order` if it is done, else in `running_order`.
     std::list<const std::string*>::iterator place{};
   };
   using Entries = std::unordered_map<std::string, Entry>;
@@ -46,6 +46,8 @@ struct MemoryLedger::State {
     if (entry->second.done) {
       done_bytes -= size_of(*entry);
       order.erase(entry->second.place);
+    } else {
+      running_order.erase(entry->second.place);
     }
     entries.erase(entry);
   }
@@ -55,6 +57,17 @@ struct MemoryLedger::State {
     while (!order.empty()) {
       const auto oldest = entries.find(*order.front());
       if (now - oldest->second.since < options.time_to_live) return;
+      forget(oldest);
+    }
+  }
+
+  /// Forgets the claims whose owners seem to have died. Only where there is no room: they would be
+  /// refused if they came after all.
+  void forget_ended_leases() {
+    const TimePoint now = clock->now();
+    while (!running_order.empty()) {
+      const auto oldest = entries.find(*running_order.front());
+      if (now - oldest->second.since < options.lease) return;
       forget(oldest);
     }
   }
@@ -83,9 +96,14 @@ struct MemoryLedger::State {
     return entry->second.done || entry->second.token != token ? entries.end() : entry;
   }
 
+  void touch(Entry& running) {
+    running.since = clock->now();
+    running_order.splice(running_order.end(), running_order, running.place);
+  }
+
   Claim give(Entry& entry) {
     entry.token = ++last_token;
-    entry.since = clock->now();
+    touch(entry);
     return {.state = Claim::State::claimed, .token = entry.token, .lease = options.lease};
   }
 
@@ -97,8 +115,16 @@ struct MemoryLedger::State {
       if (clock->now() - entry.since < options.lease) return {.state = Claim::State::running};
       return give(entry);
     }
-    if (!make_room(1, entry_bytes + name.size())) return {.state = Claim::State::running};
+    const std::size_t size = entry_bytes + name.size();
+    if (!make_room(1, size)) {
+      forget_ended_leases();
+      if (!make_room(1, size)) return {.state = Claim::State::running};
+    }
+    std::list<const std::string*> place(1);
     const auto [entry, made] = entries.try_emplace(std::move(name));
+    place.front() = &entry->first;
+    entry->second.place = place.begin();
+    running_order.splice(running_order.end(), place);
     bytes += size_of(*entry);
     return give(entry->second);
   }
@@ -109,6 +135,8 @@ struct MemoryLedger::State {
   Entries entries;
   /// Names of what was done, longest ago first. They point into the map, whose keys stay in place.
   std::list<const std::string*> order;
+  /// The same of what runs, claimed or renewed longest ago first.
+  std::list<const std::string*> running_order;
   std::uint64_t last_token = 0;
   std::size_t bytes = 0;
   /// The part of them that can be forgotten.
@@ -132,7 +160,7 @@ void MemoryLedger::renew(std::string_view chain, std::string_view key, std::uint
   std::unique_lock lock(state_->mutex);
   const auto entry = state_->running(chain, key, token);
   const bool held = entry != state_->entries.end();
-  if (held) entry->second.since = state_->clock->now();
+  if (held) state_->touch(entry->second);
   lock.unlock();
   done(held ? Result<void>() : claim_lost());
 }
@@ -145,7 +173,7 @@ void MemoryLedger::complete(std::string_view chain, std::string_view key, std::u
   if (held && !state_->make_room(0, result.size())) {
     state_->forget(entry);
   } else if (held) {
-    entry->second.place = state_->order.insert(state_->order.end(), &entry->first);
+    state_->order.splice(state_->order.end(), state_->running_order, entry->second.place);
     entry->second.done = true;
     entry->second.since = state_->clock->now();
     entry->second.result = std::move(result);

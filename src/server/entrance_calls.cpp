@@ -5,7 +5,7 @@ namespace godwit::inline v0::detail::server {
 
 void Entrance::work(const std::shared_ptr<const Entry>& entry) {
   Frame frame(session_, call_, request_, entry);
-  if (session_.runs().is_restoring()) {
+  if (session_.restores_runs()) {
     if (auto run = session_.runs().take(rpc::Id::from(call_.id()))) {
       return frame.resume(*std::move(run));
     }

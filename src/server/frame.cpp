@@ -360,13 +360,24 @@ std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState
 }
 
 Result<std::optional<std::string>> Frame::session_value(std::string_view key) {
-  if (dialect().stateless) return no_session();
-  return session_.value(key);
+  std::optional<std::string> value;
+  bool kept = false;
+  codec().between_requests([&] {
+    value = session_.value(key);
+    kept = true;
+    return std::shared_ptr<void>();
+  });
+  if (!kept) return no_session();
+  return value;
 }
 
 Result<void> Frame::set_session_value(std::string_view key, std::string json) {
-  if (dialect().stateless) return no_session();
-  return session_.set_value(key, std::move(json));
+  std::optional<Result<void>> kept;
+  codec().between_requests([&] {
+    kept = session_.set_value(key, std::move(json));
+    return std::shared_ptr<void>();
+  });
+  return kept ? *std::move(kept) : Result<void>(no_session());
 }
 
 std::stop_token Frame::cancelled() const {

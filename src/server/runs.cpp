@@ -58,7 +58,8 @@ std::optional<RestoredRun> Runs::take(const std::optional<rpc::Id>& id) {
 
 void Session::save_runs(json::Writer& writer) const {
   SavedRuns saved{.calls = peer_.calls_made()};
-  for (Late* const late : runs_.waiting()) {
+  static const std::set<Late*> none;
+  for (Late* const late : runs_ ? runs_->waiting() : none) {
     const rpc::detail::InFlight& request = late->request();
     if (!request.id() || request.in_batch() || !request.wanted()) continue;
     SavedRun run{.id = *request.id(),
@@ -82,7 +83,8 @@ void Session::save_runs(json::Writer& writer) const {
 
 std::vector<rpc::Route> Session::saved_routes() const {
   std::vector<rpc::Route> routes;
-  for (Late* const late : runs_.waiting()) routes.push_back(late->request().route());
+  if (!runs_) return routes;
+  for (Late* const late : runs_->waiting()) routes.push_back(late->request().route());
   return routes;
 }
 
@@ -90,7 +92,7 @@ Result<void> Session::restore_runs(json::View saved_runs) {
   Result<SavedRuns> saved = json::decode<SavedRuns>(saved_runs);
   if (!saved) return error("the saved runs are not of this server: " + saved.error().message);
   // Everything is read before anything changes.
-  std::vector<RestoredRun> runs;
+  std::vector<RestoredRun> restored_runs;
   for (const SavedRun& run : saved->waiting) {
     Result<Asks> asks = Asks::load(run.asks.text, 0);
     if (!asks) return error("a saved run is not of this server: " + asks.error().message);
@@ -107,21 +109,21 @@ Result<void> Session::restore_runs(json::View saved_runs) {
     if (run.progress && std::isfinite(*run.progress)) restored.progress = *run.progress;
     restored.time_used = std::chrono::milliseconds(std::clamp<std::int64_t>(
         run.used_ms, 0, std::chrono::milliseconds(std::chrono::hours(24 * 365)).count()));
-    runs.push_back(std::move(restored));
+    restored_runs.push_back(std::move(restored));
   }
   peer_.set_calls_made(std::max(peer_.calls_made(), saved->calls));
   const auto alive = shared_from_this();
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  for (std::size_t i = 0; i < restored_runs.size(); ++i) {
     const SavedRun& run = saved->waiting[i];
     if (poster_.closed()) break;  // what the last one answered has ended the connection
     // The request comes once more, and goes its usual way as far as its handler.
     const std::size_t before = peer_.in_flight();
-    runs_.put(run.id, std::move(runs[i]));
+    runs().put(run.id, std::move(restored_runs[i]));
     rpc::Facts facts;
     if (run.identity) facts.identity = std::make_shared<const rpc::Identity>(*run.identity);
     peer_.receive(message_of(run), 0, facts, run.route);
     // Unless middleware holds it, it waits now, or was refused on the way.
-    if (!poster_.closed() && peer_.in_flight() == before) runs_.take(run.id);
+    if (!poster_.closed() && peer_.in_flight() == before) runs().take(run.id);
   }
   return {};
 }

@@ -53,6 +53,8 @@ struct Server::Impl {
   /// Tells the connections.
   void hear(const Change& change);
   std::unique_ptr<ChangeBus::Subscription> hearing;
+  /// For the news of all sessions: there may be many sessions, and news are few.
+  std::mutex news_mutex;
 
   void enter(const std::shared_ptr<detail::server::Session>& session);
   void leave(detail::server::Session* session);

@@ -90,7 +90,7 @@ std::optional<Error> Session::subscribe(std::string uri) {
   const std::size_t bytes = kept_size(uri);
   if (auto error = kept_.add(bytes)) return error;
   KeptClaim claim(kept_, bytes);
-  const std::lock_guard lock(news_.mutex);
+  const std::lock_guard lock(server_->news_mutex);
   subscribed_.insert(std::move(uri));
   claim.keep();
   return std::nullopt;
@@ -98,18 +98,18 @@ std::optional<Error> Session::subscribe(std::string uri) {
 
 void Session::unsubscribe(const std::string& uri) {
   changed();
-  const std::lock_guard lock(news_.mutex);
+  const std::lock_guard lock(server_->news_mutex);
   if (subscribed_.erase(uri) > 0) kept_.remove(kept_size(uri));
 }
 
 bool Session::listen(const rpc::Id& id, Listen listen) {
   if (listens_.size() >= most_listens) return false;
-  const std::lock_guard lock(news_.mutex);
+  const std::lock_guard lock(server_->news_mutex);
   return listens_.emplace(id, std::move(listen)).second;
 }
 
 bool Session::end_listen(const rpc::Id& id) {
-  std::unique_lock lock(news_.mutex);
+  std::unique_lock lock(server_->news_mutex);
   const auto ended = listens_.extract(id);
   lock.unlock();  // before it is destroyed, which waits for its stop callback
   return !ended.empty();
@@ -126,7 +126,7 @@ void Session::tell_later(unsigned changes) {
 }
 
 void Session::tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> caller) {
-  const std::lock_guard lock(news_.mutex);
+  const std::lock_guard lock(server_->news_mutex);
   const auto is_caller = [&](const std::shared_ptr<const rpc::Identity>& identity) {
     return rpc::same_caller(identity.get(), caller.get());
   };
@@ -135,31 +135,41 @@ void Session::tell_later(unsigned changes, std::shared_ptr<const rpc::Identity> 
       })) {
     return;
   }
-  news_.add_lists(changes, std::move(caller));
+  news().add_lists(changes, std::move(caller));
   post_news();
 }
 
 void Session::tell_updated_later(const std::string& uri) {
-  const std::lock_guard lock(news_.mutex);
+  const std::lock_guard lock(server_->news_mutex);
   if (!subscribed_.contains(uri) && std::ranges::none_of(listens_, [&](const auto& listen) {
         return listen.second.uris.contains(uri);
       })) {
     return;
   }
-  news_.add_updated(uri);
+  news().add_updated(uri);
   post_news();
 }
 
+News& Session::news() {
+  if (!news_) news_ = std::make_unique<News>();
+  return *news_;
+}
+
 void Session::post_news() {
-  if (news_.posted) return;
+  if (news_->posted) return;
   poster_([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->tell_news();
   });
-  news_.posted = true;
+  news_->posted = true;
 }
 
 void Session::tell_news() {
-  const News::Gathered news = news_.take();
+  std::unique_ptr<News> news;
+  {
+    const std::lock_guard lock(server_->news_mutex);
+    news.swap(news_);
+  }
+  if (!news) return;
   const auto tell = [&](const auto& one) {
     try {
       one();
@@ -167,10 +177,10 @@ void Session::tell_news() {
       server_->options.log.caught("a client could not be told of a change");
     }
   };
-  for (const News::OfCaller& one : news.of_callers) {
+  for (const News::OfCaller& one : news->of_callers) {
     tell([&] { tell_changes(one.lists, one.caller.get()); });
   }
-  for (const std::string& uri : news.updated) tell([&] { tell_updated(uri); });
+  for (const std::string& uri : news->updated) tell([&] { tell_updated(uri); });
 }
 
 bool Session::promised(unsigned change) const {

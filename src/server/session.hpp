@@ -56,7 +56,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   /// Whether the program, or an extension that it declared, added a method of this name.
   bool has_method(std::string_view name) override;
   std::uint64_t changes() const noexcept override {
-    return changes_.load(std::memory_order_relaxed) + runs_.changes();
+    return changes_.load(std::memory_order_relaxed) + (runs_ ? runs_->changes() : 0);
   }
   /// What save() would write is not what it was. Said each time that a client wants something
   /// changed, also if it was so before: the client must not be told what was not kept.
@@ -77,7 +77,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   const std::shared_ptr<const Caller>& caller() const noexcept { return caller_; }
   /// Who made the handshake; null if nobody has verified that.
   void set_identity(std::shared_ptr<const rpc::Identity> identity) {
-    const std::lock_guard lock(news_.mutex);
+    const std::lock_guard lock(server_->news_mutex);
     identity_ = std::move(identity);
   }
   void set_initialized() noexcept {
@@ -107,7 +107,11 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   /// Those that cannot be served here are answered with an error at once. An error, and nothing has
   /// changed, if they are none that were saved by this.
   Result<void> restore_runs(json::View saved_runs);
-  Runs& runs() noexcept { return runs_; }
+  Runs& runs() {
+    if (!runs_) runs_ = std::make_unique<Runs>();
+    return *runs_;
+  }
+  bool restores_runs() const noexcept { return runs_ && runs_->is_restoring(); }
 
   // Listening of stateless clients.
 
@@ -159,6 +163,7 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   bool promised(unsigned change) const;
   void tell_changes(unsigned changes, const rpc::Identity* caller);
   void tell_updated(const std::string& uri);
+  News& news();
   void post_news();
   void tell_news();
   void notify(mcp::Operation operation, const Listen* listen, std::string_view uri);
@@ -189,10 +194,10 @@ class Session final : public Service::Session, public std::enable_shared_from_th
   std::set<std::string> subscribed_;
   std::unordered_map<rpc::Id, Listen, rpc::IdHash> listens_;
   std::atomic<unsigned> waiting_changes_{0};
-  /// Its mutex guards changes of identity_, subscribed_ and listens_, too: other threads look there
-  /// whether something is of interest.
-  News news_;
-  Runs runs_;
+  /// Null while there are none. Guarded by Server::Impl::news_mutex, as are changes of identity_,
+  /// subscribed_ and listens_, where other threads look whether something is of interest.
+  std::unique_ptr<News> news_;
+  std::unique_ptr<Runs> runs_;  // null while there are none, as for most sessions
 };
 
 }  // namespace godwit::inline v0::detail::server

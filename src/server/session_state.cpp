@@ -129,8 +129,11 @@ Result<void> Session::restore(std::string_view state) {
                       .client = std::move(saved->identity->client)});
   }
   Rollback undo([&] {
-    for (const std::string& uri : subscribed_) kept_.remove(kept_size(uri));
-    subscribed_.clear();
+    {
+      const std::lock_guard lock(server_->news_mutex);
+      for (const std::string& uri : subscribed_) kept_.remove(kept_size(uri));
+      subscribed_.clear();
+    }
     const std::lock_guard lock(server_->mutex);
     values_.reset();
     values_kept_.remove(values_kept_.here());

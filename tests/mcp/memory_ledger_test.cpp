@@ -247,6 +247,23 @@ TEST(MemoryLedger, ARenewedClaimStays) {
   EXPECT_EQ(ledger.claim("c", "k"), done("done"));
 }
 
+TEST(MemoryLedger, ClaimsWhoseOwnersDiedFillNoBoundForEver) {
+  ManualClock clock;
+  Book ledger({.entries = 2, .lease = 30s}, &clock);
+  const Claim dead = ledger.claim("c", "1");
+  clock.advance(1s);
+  const Claim alive = ledger.claim("c", "2");
+  clock.advance(28s);
+  EXPECT_TRUE(ledger.renew("c", "2", alive.token));
+  EXPECT_EQ(ledger.claim("c", "3").state, State::running);
+  clock.advance(1s);
+  EXPECT_EQ(ledger.claim("c", "3").state, State::claimed);
+  EXPECT_EQ(ledger.claim("c", "4").state, State::running);
+  EXPECT_FALSE(ledger.complete("c", "1", "late", dead.token));
+  EXPECT_TRUE(ledger.complete("c", "2", "two", alive.token));
+  EXPECT_EQ(ledger.size(), 2u);
+}
+
 TEST(MemoryLedger, TokensRiseAlsoForWhatWasForgotten) {
   Book ledger;
   std::uint64_t last = 0;

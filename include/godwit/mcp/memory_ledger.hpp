@@ -5,8 +5,8 @@
 // when a bound is hit, those done longest ago first. If the same request comes once more after
 // that, the effect is done once more. With the end of the process everything is forgotten. A
 // running effect is never forgotten, however long it takes: where running ones fill a bound, new
-// claims are answered `running` until one of them ends. If its lease ended, the next claim of it
-// gets it; it is not forgotten before.
+// claims are answered `running` until one of them ends. One whose lease ended goes to the next who
+// claims it, or is forgotten where there is no room.
 #pragma once
 
 #include <chrono>
