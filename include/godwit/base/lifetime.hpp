@@ -76,6 +76,11 @@ class Lifetime::Watch {
  private:
   friend class Lifetime;
 
+  // g++ sees the address of a local variable stored, and not that leave() takes it back.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+#endif
   /// Joins the list of those who watch an object, at this place; at none if there is no object.
   void enter(Watch** place) noexcept {
     place_ = place;
@@ -84,6 +89,9 @@ class Lifetime::Watch {
     if (next_) next_->place_ = &next_;
     *place = this;
   }
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic pop
+#endif
   void leave() noexcept {
     if (!place_) return;
     *place_ = next_;
