@@ -356,7 +356,9 @@ const rpc::Facts& Frame::facts() const {
 }
 
 std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState make) {
-  return codec().between_requests([&] { return session_.state(type, make); });
+  std::shared_ptr<void> state;
+  codec().between_requests([&] { state = session_.state(type, make); });
+  return state;
 }
 
 Result<std::optional<std::string>> Frame::session_value(std::string_view key) {

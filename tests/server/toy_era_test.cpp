@@ -92,9 +92,7 @@ class HandshakeCodec final : public Codec {
                                     const ServerCapabilities&) const noexcept override {
     return promised;
   }
-  std::shared_ptr<void> between_requests(Function<std::shared_ptr<void>()> keep) const override {
-    return keep();
-  }
+  void between_requests(Function<void()> use) const override { use(); }
   void ask(mcp::Asking& ways) const override { ways.by_requests(); }
 };
 

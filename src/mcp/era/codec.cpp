@@ -152,9 +152,7 @@ bool Codec::wants_log(LoggingLevel level, LoggingLevel, const RequestFacts& fact
 
 Round Codec::continued(json::View responses, json::View state) const { return {responses, state}; }
 
-std::shared_ptr<void> Codec::between_requests(Function<std::shared_ptr<void>()>) const {
-  return nullptr;
-}
+void Codec::between_requests(Function<void()>) const {}
 
 // A server answers.
 

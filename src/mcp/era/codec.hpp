@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -118,9 +117,9 @@ class GODWIT_API Codec {
   virtual bool wants_log(LoggingLevel level, LoggingLevel agreed, const RequestFacts& facts) const;
   /// What of a request continues an earlier round of it.
   virtual Round continued(json::View responses, json::View state) const;
-  /// Something that is kept between the requests of a client: what `keep` gives, or null where
+  /// Calls `use`, which reads or changes what is kept between the requests of a client, unless
   /// requests have nothing in common.
-  virtual std::shared_ptr<void> between_requests(Function<std::shared_ptr<void>()> keep) const;
+  virtual void between_requests(Function<void()> use) const;
 
   // A server answers.
 

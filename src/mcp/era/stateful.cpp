@@ -191,10 +191,7 @@ bool StatefulCodec::wants_log(LoggingLevel level, LoggingLevel agreed, const Req
 
 Round StatefulCodec::continued(json::View, json::View) const { return {}; }
 
-std::shared_ptr<void> StatefulCodec::between_requests(
-    Function<std::shared_ptr<void>()> keep) const {
-  return keep();
-}
+void StatefulCodec::between_requests(Function<void()> use) const { use(); }
 
 // Refusing.
 

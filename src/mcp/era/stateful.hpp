@@ -69,7 +69,7 @@ class StatefulCodec final : public Codec {
                    ClientCapabilities& capabilities) const override;
   bool wants_log(LoggingLevel level, LoggingLevel agreed, const RequestFacts& facts) const override;
   Round continued(json::View responses, json::View state) const override;
-  std::shared_ptr<void> between_requests(Function<std::shared_ptr<void>()> keep) const override;
+  void between_requests(Function<void()> use) const override;
 
   void write_structured(json::Writer& writer, std::string_view json) const override;
   std::int64_t not_found_code() const noexcept override;
