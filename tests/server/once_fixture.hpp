@@ -92,12 +92,12 @@ struct Shop {
     return log.find(part) != log.npos;
   }
 
+  mutable std::mutex mutex;
+  std::string log;  // outlives the ledger, whose last operations end with it
   std::shared_ptr<SlowLedger> ledger;
   std::optional<Server> server;
   std::function<void()> inside;
   std::atomic<int> runs = 0, effects = 0;
-  mutable std::mutex mutex;
-  std::string log;
 };
 
 /// What was logged to the client, in order.
