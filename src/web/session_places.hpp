@@ -1,6 +1,6 @@
-// SessionPlaces: who has a session, where it may be somewhere else than here: on another thread of
-// this server, or one day in another process. Whoever gets a request asks, and has it brought
-// there.
+// SessionPlaces: which thread of this server has a session. Whoever gets a request asks, and has it
+// brought there. What is not in memory there either is looked for in the SessionStore
+// (session_lookup.cpp).
 #pragma once
 
 #include <cstddef>

@@ -12,6 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/base/executor.hpp"
+#include "godwit/io/loop.hpp"
+#include "godwit/web/web_server.hpp"
+#include "raw_client.hpp"
 #include "slow_stores.hpp"
 #include "stateful.hpp"
 
@@ -530,6 +534,71 @@ TEST_F(Events, FailuresToForgetEndNothing) {
   }
   EXPECT_GT(lines("could not be forgotten"), 0u);
   store->answer();
+}
+
+// With sockets, and a store that works on a thread of its own.
+
+struct ThreadEvents final : EventStore {
+  void append(StreamKey key, std::uint64_t number, std::string_view data, bool final,
+              Done<void> done) override {
+    pool.execute([this, session = std::string(key.session), stream = std::string(key.stream),
+                  number, text = std::string(data), final, done = std::move(done)]() mutable {
+      inner.append({session, stream}, number, text, final, std::move(done));
+    });
+  }
+  void read(StreamKey key, std::uint64_t after, std::size_t most, Done<EventPage> done) override {
+    pool.execute([this, session = std::string(key.session), stream = std::string(key.stream), after,
+                  most, done = std::move(done)]() mutable {
+      inner.read({session, stream}, after, most, std::move(done));
+    });
+  }
+  void forget(StreamKey, Done<void> done) override { done({}); }
+  void forget_session(std::string_view, Done<void> done) override { done({}); }
+
+  MemoryEventStore inner;
+  ThreadPool pool{1};
+};
+
+TEST(EventStoreThread, KeepsUpWithAServer) {
+  Loop loop;
+  Server server{test::server_options()};
+  static constexpr int most = 200;
+  server.tool("steps", "", [](Context& cx) {
+    for (int i = 1; i <= most; ++i) cx.progress(i, most);
+    return "done";
+  });
+  const auto store = std::make_shared<ThreadEvents>();
+  auto web = WebServer::listen(loop, server, {"127.0.0.1", 0}, {.endpoint = {.events = store}});
+  ASSERT_TRUE(web);
+  const auto request = [&](std::string_view method, std::string_view more, std::string_view body) {
+    return std::string(method) + " /mcp HTTP/1.1\r\nHost: " + web->address() +
+           "\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+           std::string(more) + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+           std::string(body);
+  };
+  test::RawClient client(loop, web->address());
+  const std::string in =
+      "Mcp-Session-Id: " +
+      client.ask(request("POST", "", Site::initialize_body("2025-06-18"))).field("mcp-session-id") +
+      "\r\n";
+  const auto ids = [](const std::string& body) {
+    FakeExchange whole;
+    whole.body = body;
+    return numbers(whole);
+  };
+  std::string all;
+  for (int i = 1; i <= most + 1; ++i) all += (i > 1 ? " " : "") + std::to_string(i);
+  for (int round = 0; round < 20; ++round) {
+    const auto answer =
+        client.ask(request("POST", in, Site::tool_body("1", "steps", "{}", with_token)));
+    EXPECT_EQ(answer.status, 200);
+    ASSERT_EQ(ids(answer.body), all);
+    const std::size_t id = answer.body.find("id: ");
+    const std::string first = answer.body.substr(id + 4, answer.body.find('\n', id) - id - 4);
+    const auto rest = client.ask(request("GET", in + "Last-Event-ID: " + first + "\r\n", ""));
+    EXPECT_EQ(rest.status, 200);
+    EXPECT_EQ("1 " + ids(rest.body), all) << "and the rest of it once more";
+  }
 }
 
 }  // namespace

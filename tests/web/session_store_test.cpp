@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "godwit/io/loop.hpp"
+#include "godwit/web/web_server.hpp"
+#include "raw_client.hpp"
 #include "slow_stores.hpp"
 #include "stateful.hpp"
 
@@ -223,6 +227,51 @@ TEST_F(Sessions, StatesThatCannotBeReadAreNoSessions) {
   keep("00good", good);
   EXPECT_EQ(a().call("00good", "1", "who").status, 200);
   EXPECT_EQ(a().call(std::string(10'000, 'x'), "1", "who").status, 404);
+}
+
+// An id names a thread; a server with fewer threads has one place for it, too.
+TEST_F(Sessions, OfManyThreadsGoOnAtAServerWithFewer) {
+  Server server{test::server_options()};
+  server.tool("echo", "", [](City in) { return in.city; });
+  Loop loop;
+  const auto metrics = std::make_shared<Metrics>();
+  const auto listen = [&](std::string name, unsigned threads) {
+    return WebServer::listen(loop, server, {"127.0.0.1", 0},
+                             {.endpoint = {.metrics = name == "few" ? metrics : nullptr,
+                                           .events = stores.events->inner,
+                                           .sessions = stores.sessions->inner,
+                                           .name = std::move(name)},
+                              .threads = threads});
+  };
+  const auto post = [](const WebServer& to, std::string_view session, std::string_view body) {
+    return "POST /mcp HTTP/1.1\r\nHost: " + to.address() +
+           "\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
+           (session.empty() ? "" : "Mcp-Session-Id: " + std::string(session) + "\r\n") +
+           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+  };
+  std::map<std::string, std::string> sessions;  // by what their ids begin with
+  {
+    auto many = listen("many", 4);
+    ASSERT_TRUE(many);
+    for (int tries = 0; tries < 300 && sessions.size() < 4; ++tries) {
+      test::RawClient client(loop, many->address());
+      const std::string id =
+          client.ask(post(*many, "", Site::initialize_body("2025-06-18"))).field("mcp-session-id");
+      ASSERT_NE(id, "");
+      sessions.emplace(id.substr(0, 2), id);
+    }
+    ASSERT_EQ(sessions.size(), 4u) << "the system gives some threads no connection";
+  }
+  auto few = listen("few", 2);
+  ASSERT_TRUE(few);
+  for (const auto& [prefix, id] : sessions) {
+    for (int i = 0; i < 10; ++i) {  // whichever thread the connection is given to
+      test::RawClient client(loop, few->address());
+      EXPECT_EQ(client.ask(post(*few, id, Site::tool_body("1", "echo", oslo))).status, 200)
+          << prefix;
+    }
+  }
+  EXPECT_TRUE(has(metrics->text(), "\ngodwit_sessions 4\n")) << "each is there once";
 }
 
 // Streams.
