@@ -24,8 +24,8 @@
 
 namespace godwit::inline v0 {
 
-/// Shared because a delivery goes on with what else was under way after a receiver that destroys the
-/// transport.
+/// Shared because a delivery goes on with what else was under way after a receiver that destroys
+/// the transport.
 struct HttpTransport::Impl : std::enable_shared_from_this<Impl> {
   using PostPtr = std::shared_ptr<detail::web::Post>;
   enum class Phase : std::uint8_t { open, closing, closed };
