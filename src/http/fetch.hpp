@@ -17,7 +17,8 @@
 
 namespace godwit::inline v0::http {
 
-/// Shared because the callbacks are members of it, and one that is running may let go of the handle.
+/// Shared because the callbacks are members of it, and one that is running may let go of the
+/// handle.
 struct FetchHandle::Fetch final : Link::User, std::enable_shared_from_this<Fetch> {
   Fetch(std::shared_ptr<HttpClient::State> client_, HttpRequest request_, HttpCallbacks callbacks_);
   ~Fetch() { drop(); }

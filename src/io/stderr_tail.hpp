@@ -12,7 +12,8 @@
 
 namespace godwit::inline v0::detail::io {
 
-/// Shared because on_line, which may destroy the Process, is a member of it and is given views of it.
+/// Shared because on_line, which may destroy the Process, is a member of it and is given views of
+/// it.
 class StderrTail final : public Stream::Handler, public std::enable_shared_from_this<StderrTail> {
  public:
   StderrTail(std::size_t most, Function<void(std::string_view)> on_line)

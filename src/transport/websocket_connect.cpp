@@ -13,8 +13,8 @@
 
 namespace godwit::inline v0 {
 
-/// First the connection, then the handshake on it. Shared because the stream that brings the outcome
-/// is a member of it, and the program may destroy the connector when it is told.
+/// First the connection, then the handshake on it. Shared because the stream that brings the
+/// outcome is a member of it, and the program may destroy the connector when it is told.
 struct WebSocketConnector::State final : Stream::Handler, std::enable_shared_from_this<State> {
   State(Loop& loop_, const http::Url& url_, OnConnected done_,
         const WebSocketConnectOptions& options_)
