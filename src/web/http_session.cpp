@@ -65,6 +65,11 @@ bool HttpSession::idle() noexcept {
   return !ended_ && !on_stack_ && in_flight() == 0 && !attached() && !(saver_ && saver_->busy());
 }
 
+bool HttpSession::moves_whole() {
+  return established() && !ended_ && !on_stack_ && !saver_->busy() &&
+         in_flight() == Service::session_of(peer()).saved_routes().size();
+}
+
 bool HttpSession::primes() { return Service::session_of(peer()).resumes_streams(); }
 
 /// The request that is being handled. A handler may make one of its own while it is on the stack.
@@ -462,6 +467,10 @@ void HttpSession::leave_stores(End why) noexcept {
 }
 
 void HttpSession::drain() {
+  if (saver_ && moves_whole()) {  // all of it goes on at another server
+    end(End::leaving);
+    return endpoint_.end(*this);
+  }
   peer().end_of_input(rpc::connection_closed("the server is shutting down"));
   peer().process();
   if (standalone_) standalone_->finish();

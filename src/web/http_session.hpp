@@ -129,6 +129,8 @@ class HttpSession final : public Conversation {
 
   /// Nothing if it need not be held back.
   bool held(const rpc::Outbound& outbound);
+  /// Whether what was saved is all that goes on: no request is lost if it ends here.
+  bool moves_whole();
   Resumed revive(http::Exchange& exchange, std::string_view name, EventStream::Return how);
   void leave_stores(End why) noexcept;
 

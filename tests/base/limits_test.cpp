@@ -112,7 +112,7 @@ TEST(LimitsDefault, AMemberThatIsNewIsPinnedHereToo) {
   const auto [a1, a2, a3, a4, a5, a6, a7, a8, b1, b2, b3, b4, c1, c2, c3, c4, c5, c6, c7, c8, d1,
               d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, e1, e2, e3, e4, e5, f1,
               f2, f3, f4, f5, f6, f7, g1, g2, g3, g4, g5, g6, g7, g8, g9, g10, g11, g12, g13, g14,
-              g15, g16, g17, g18, g19, h1, h2, h3, h4] = limits;
+              g15, g16, g17, g18, g19, h1, h2, h3, h4, h5] = limits;
   EXPECT_EQ(a1, limits.message_bytes_in);
 }
 

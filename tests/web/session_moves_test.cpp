@@ -120,6 +120,20 @@ TEST_F(SessionMoves, ItMayMoveTwiceAndBeAnsweredBeforeTheClientComesBack) {
   EXPECT_EQ(effects, 1);
 }
 
+TEST_F(SessionMoves, ADrainedServerHandsOnWhatWaits) {
+  const std::string session = a().site.connect();
+  FakeExchange& x = a().call(session, "1", "deploy", oslo);
+  const json::Value question = x.answer();
+  const std::string seen = last_id(x);
+  a().site.web().drain();
+  EXPECT_TRUE(x.ended()) << "in order, so that the client comes back";
+  EXPECT_EQ(outcome(b().reply(session, question, test::accept(R"({"name":"Ada"})"))), "202");
+  b().site.process();
+  FakeExchange& y = b().site.send(Site::get(session, seen));
+  ASSERT_EQ(y.messages().size(), 1u) << y.body << y.status;
+  EXPECT_EQ(y.answer()["params"]["message"].as_string(), "And who else?");
+}
+
 TEST_F(SessionMoves, AQuestionIsAskedWhenItIsSavedThatItWas) {
   const std::string session = a().site.connect();
   stores.sessions->set("save", Mode::later);
