@@ -362,24 +362,15 @@ std::shared_ptr<void> Frame::session_state(const std::type_info& type, MakeState
 }
 
 Result<std::optional<std::string>> Frame::session_value(std::string_view key) {
-  std::optional<std::string> value;
-  bool kept = false;
-  codec().between_requests([&] {
-    value = session_.value(key);
-    kept = true;
-    return std::shared_ptr<void>();
-  });
-  if (!kept) return no_session();
-  return value;
+  Result<std::optional<std::string>> out = no_session();
+  codec().between_requests([&] { out = session_.value(key); });
+  return out;
 }
 
 Result<void> Frame::set_session_value(std::string_view key, std::string json) {
-  std::optional<Result<void>> kept;
-  codec().between_requests([&] {
-    kept = session_.set_value(key, std::move(json));
-    return std::shared_ptr<void>();
-  });
-  return kept ? *std::move(kept) : Result<void>(no_session());
+  Result<void> out = no_session();
+  codec().between_requests([&] { out = session_.set_value(key, std::move(json)); });
+  return out;
 }
 
 std::stop_token Frame::cancelled() const {
