@@ -93,9 +93,9 @@ class AuthorizerQuestion {
     template <class Ask>
     void call(Ask& question) {
       try {
-        question(AuthorizerReply<T>([self = this->shared_from_this()](Result<T> given) {
-                   self->put(std::move(given));
-                 }),
+        question(AuthorizerReply<T>([self = this->shared_from_this()](
+                                        Result<T> given) { self->put(std::move(given)); },
+                                    "the authorizer dropped the request without an answer"),
                  stop.get_token());
       } catch (...) {
         const std::lock_guard lock(mutex);

@@ -46,6 +46,14 @@ TEST(Done, DroppedItGivesAnError) {
   EXPECT_EQ(taken.last->error().message, "the operation was dropped without an outcome");
 }
 
+TEST(Done, WhoeverMakesItMaySayWhatItMeansToDropIt) {
+  std::string why;
+  {
+    const Done<int> done([&](Result<int> outcome) { why = outcome.error().message; }, "no luck");
+  }
+  EXPECT_EQ(why, "no luck");
+}
+
 TEST(Done, MovedFromItGivesNothing) {
   Taken taken;
   {

@@ -29,33 +29,6 @@ using test::TestAuthorizer;
 using testing::HasSubstr;
 using Peer = ScriptServer::Peer;
 
-// The reply alone.
-
-TEST(AuthorizerReply, OnlyTheFirstAnswerCounts) {
-  std::vector<int> got;
-  AuthorizerReply<int> reply([&](const Result<int>& answer) { got.push_back(answer.value()); });
-  reply(1);
-  reply(2);
-  EXPECT_EQ(got, std::vector{1});
-}
-
-TEST(AuthorizerReply, DroppedItAnswersWithAnError) {
-  std::vector<std::string> got;
-  const auto take = [&](const Result<int>& answer) { got.push_back(answer.error().message); };
-  {
-    AuthorizerReply<int> reply(take);
-  }
-  ASSERT_EQ(got.size(), 1u);
-  EXPECT_THAT(got[0], HasSubstr("without an answer"));
-  AuthorizerReply<int> one(take);
-  AuthorizerReply<int> two(take);
-  one = std::move(two);
-  EXPECT_EQ(got.size(), 2u) << "the one that was replaced";
-  AuthorizerReply<int> three(std::move(one));
-  one(7);
-  EXPECT_EQ(got.size(), 2u) << "it was moved away";
-}
-
 // Asked by HttpClient.
 
 /// A server that wants this token.

@@ -17,14 +17,19 @@ namespace godwit::inline v0 {
 template <class T>
 class Done {
  public:
-  /// `take` is called once. It must not throw when it is given an error.
-  explicit Done(Function<void(Result<T>)> take) noexcept : take_(std::move(take)) {}
+  /// `take` is called once. It must not throw when it is given an error. `dropped` is a sentence
+  /// for whoever waits, if nobody calls this; it must live for ever.
+  explicit Done(Function<void(Result<T>)> take,
+                const char* dropped = "the operation was dropped without an outcome") noexcept
+      : take_(std::move(take)), dropped_(dropped) {}
   ~Done() { drop(); }
-  Done(Done&& other) noexcept : take_(std::exchange(other.take_, nullptr)) {}
+  Done(Done&& other) noexcept
+      : take_(std::exchange(other.take_, nullptr)), dropped_(other.dropped_) {}
   Done& operator=(Done&& other) noexcept {
     if (this != &other) {
       drop();
       take_ = std::exchange(other.take_, nullptr);
+      dropped_ = other.dropped_;
     }
     return *this;
   }
@@ -36,11 +41,11 @@ class Done {
  private:
   void drop() noexcept {
     if (!take_) return;
-    const auto dropped = [] { return error("the operation was dropped without an outcome"); };
-    (*this)(Result<T>(or_out_of_memory(dropped)));
+    (*this)(Result<T>(or_out_of_memory([&] { return error(dropped_); })));
   }
 
   Function<void(Result<T>)> take_;
+  const char* dropped_;
 };
 
 }  // namespace godwit::inline v0
