@@ -72,7 +72,7 @@ struct Carrier final : rpc::Output {
   void answer(const Sent& request, const std::string& result) {
     receive(request, "\"result\":" + result);
   }
-  void refuse(const Sent& request, int code = -32020) {
+  void mismatch(const Sent& request, int code = -32020) {
     receive(request,
             R"("error":{"code":)" + std::to_string(code) + R"(,"message":"Header mismatch"})");
   }
@@ -102,7 +102,7 @@ TEST(Outdated, TheListIsFetchedAndTheCallMadeOnceMore) {
   EXPECT_EQ(first.field("Mcp-Method"), "tools/call");
   EXPECT_EQ(first.field("Mcp-Name"), "t");
   EXPECT_EQ(first.field("Mcp-Param-Region"), "none");  // nobody knows of it yet
-  carrier.refuse(first);
+  carrier.mismatch(first);
   EXPECT_FALSE(outcome);
   carrier.list(carrier.next("tools/list"), "Region");
   const Carrier::Sent second = carrier.next("tools/call");
@@ -117,9 +117,9 @@ TEST(Outdated, ASecondRefusalIsTheOutcome) {
   Carrier carrier;
   Outcome<ToolResult> outcome;
   carrier.call(outcome);
-  carrier.refuse(carrier.next("tools/call"));
+  carrier.mismatch(carrier.next("tools/call"));
   carrier.list(carrier.next("tools/list"), "Region");
-  carrier.refuse(carrier.next("tools/call"));
+  carrier.mismatch(carrier.next("tools/call"));
   EXPECT_EQ(outcome.error().code, -32020);
   EXPECT_TRUE(carrier.sent.empty());
 }
@@ -128,8 +128,8 @@ TEST(Outdated, AListThatFailsIsTheOutcome) {
   Carrier carrier;
   Outcome<ToolResult> outcome;
   carrier.call(outcome);
-  carrier.refuse(carrier.next("tools/call"));
-  carrier.refuse(carrier.next("tools/list"), -32603);
+  carrier.mismatch(carrier.next("tools/call"));
+  carrier.mismatch(carrier.next("tools/list"), -32603);
   EXPECT_EQ(outcome.error().code, -32603);
   EXPECT_TRUE(carrier.sent.empty());
 }
@@ -138,7 +138,7 @@ TEST(Outdated, OtherErrorsAndOtherErasAreNoReasonToRepeatIt) {
   Carrier carrier;
   Outcome<ToolResult> other;
   carrier.call(other);
-  carrier.refuse(carrier.next("tools/call"), -32602);
+  carrier.mismatch(carrier.next("tools/call"), -32602);
   EXPECT_EQ(other.error().code, -32602);
   EXPECT_TRUE(carrier.sent.empty());
   Carrier stateful(true);
@@ -146,7 +146,7 @@ TEST(Outdated, OtherErrorsAndOtherErasAreNoReasonToRepeatIt) {
   stateful.call(outcome);
   const Carrier::Sent request = stateful.next("tools/call");
   EXPECT_TRUE(request.fields.empty());
-  stateful.refuse(request);
+  stateful.mismatch(request);
   EXPECT_EQ(outcome.error().code, -32020);
   EXPECT_TRUE(stateful.sent.empty());
 }
@@ -155,7 +155,7 @@ TEST(Outdated, CancellingEndsItWhileTheListIsFetched) {
   Carrier carrier;
   Outcome<ToolResult> outcome;
   const ClientCall call = carrier.call(outcome);
-  carrier.refuse(carrier.next("tools/call"));
+  carrier.mismatch(carrier.next("tools/call"));
   carrier.next("tools/list");
   EXPECT_TRUE(carrier.session->cancel(call, "no longer"));
   EXPECT_TRUE(outcome);
@@ -170,7 +170,7 @@ TEST(Outdated, TheEndOfTheSessionOrOfTheConnectionEndsIt) {
     Carrier carrier;
     Outcome<ToolResult> outcome;
     carrier.call(outcome);
-    carrier.refuse(carrier.next("tools/call"));
+    carrier.mismatch(carrier.next("tools/call"));
     carrier.next("tools/list");
     if (connection) {
       carrier.peer.reset();
